@@ -55,6 +55,7 @@ const pages = [
   "compare/page.tsx",
   "create/page.tsx",
   "edit/[image]/page.tsx",
+  "edit/page.tsx",
   "gallery/duplicates/page.tsx",
   "gallery/page.tsx",
   "jobs/[id]/page.tsx",

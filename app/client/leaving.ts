@@ -13,6 +13,9 @@ export const draftKeys = {
   create: "atelier-create",
   studio: "atelier-studio",
   ownOnly: "atelier-own-only",
+  /** Ids of the pictures that are edited together, and what is done to them. */
+  several: "atelier-several",
+  recipe: "atelier-recipe",
   /** What was chosen in the palette of commands. */
   palette: "atelier-palette",
   /** Whether the user of this browser has an account. */

@@ -3,6 +3,7 @@ import {
   Columns2,
   Download,
   FileCog,
+  Layers,
   Maximize2,
   Scissors,
   Sparkles,
@@ -14,6 +15,7 @@ import {
 import { useTranslations } from "next-intl";
 import { useRouter } from "next/navigation";
 import { useEffect, useEffectEvent, useState } from "react";
+import { draftKeys, writeDraft } from "../client/leaving.ts";
 import { useSubmitBatch } from "../client/submit/batch.ts";
 import { useCapabilities, useCapability } from "../client/queries.ts";
 import { mostCompared } from "../compare/address.ts";
@@ -67,6 +69,15 @@ function ProcessAll({ selection }: { readonly selection: Selection }) {
       <MenuItem disabled={cutOut?.available !== true} onSelect={() => order("remove_background")}>
         <Scissors aria-hidden />
         {pictures("cutOut")}
+      </MenuItem>
+      <MenuItem
+        onSelect={() => {
+          writeDraft(draftKeys.several, selection.images.map(({ id }) => id).join(","));
+          router.push("/edit");
+        }}
+      >
+        <Layers aria-hidden />
+        {t("editAll")}
       </MenuItem>
       <AsReference imageIds={selection.images.map(({ id }) => id)} />
     </Menu>

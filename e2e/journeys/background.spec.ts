@@ -1,26 +1,11 @@
-import type { Page } from "@playwright/test";
 import { beGuest } from "../steps/be-guest.ts";
 import { chooseMode } from "../steps/choose-mode.ts";
 import { countChanges } from "../steps/count-changes.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
+import { readPixel } from "../steps/read-pixel.ts";
 import { shownImageId } from "../steps/shown-image-id.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
-
-/** Red, green, blue and alpha of a px of a stored picture. */
-function readPixel(page: Page, id: string, x: number, y: number): Promise<number[]> {
-  return page.evaluate(
-    async (at) => {
-      const file = await fetch(`/api/v1/images/${at.id}/file?variant=original`);
-      const bitmap = await createImageBitmap(await file.blob());
-      const context = new OffscreenCanvas(bitmap.width, bitmap.height).getContext("2d");
-      if (context === null) throw new Error("No canvas.");
-      context.drawImage(bitmap, 0, 0);
-      return [...context.getImageData(at.x, at.y, 1, 1).data];
-    },
-    { id, x, y },
-  );
-}
 
 test("@all D1 a background becomes transparent, a colour and another picture, and the person stays as she was", async ({
   page,

@@ -30,6 +30,7 @@ export function everyPage({ imageId, jobId, resultId }: Furnished): Stop[] {
       address: `/compare?ids=${imageId},${resultId}`,
       landmark: (page) => page.getByRole("group", { name: "Settings that differ" }),
     },
+    { address: "/edit", landmark: (page) => page.getByRole("heading", { name: "No pictures are chosen" }) },
     { address: "/wardrobe", landmark: (page) => page.getByRole("heading", { name: "Nothing to wear yet" }) },
     {
       address: "/lookbook",

@@ -1,10 +1,11 @@
 "use client";
 import { Eye, SlidersHorizontal } from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
-import { adjustmentLimit, adjustments, isNeutral, neutral } from "@atelier/server/retouch";
+import { adjustmentLimit, type Adjustments, adjustments, isNeutral, neutral } from "@atelier/server/retouch";
 import { Button, Kbd } from "../../ui/button.tsx";
 import { heldOriginal, useHeldOriginal } from "../held-original.ts";
 import { ModeAction, ModeHint, type ModeProps, settingsOf } from "./parts.tsx";
+import { adjustRequest } from "./requests.ts";
 import { SettingSlider } from "./setting-slider.tsx";
 import { StepButtons } from "./steps.tsx";
 
@@ -40,30 +41,45 @@ function BeforeButton() {
   );
 }
 
+interface AdjustSlidersProps {
+  readonly settings: Adjustments;
+  /** `isBegun` with the first change of a drag or of a key. */
+  readonly onChange: (changes: Partial<Adjustments>, isBegun: boolean) => void;
+}
+
+export function AdjustSliders({ settings, onChange }: AdjustSlidersProps) {
+  const t = useTranslations("edit.modes.adjust");
+  const format = useFormatter();
+  return (
+    <div className="grid gap-x-8 gap-y-2 max-wide:sm:grid-cols-2">
+      {adjustments.map((name) => (
+        <SettingSlider
+          key={name}
+          label={t(`names.${name}`)}
+          value={settings[name]}
+          min={-adjustmentLimit}
+          max={adjustmentLimit}
+          onChange={(value, isBegun) => onChange({ [name]: value }, isBegun)}
+        >
+          {format.number(settings[name], { signDisplay: "exceptZero" })}
+        </SettingSlider>
+      ))}
+    </div>
+  );
+}
+
 /** Adjust: light, contrast and colours of the whole picture, shown on the stage as they will be. */
 export function AdjustMode({ image, session, modes, isBusy, onJob }: ModeProps) {
   const t = useTranslations("edit.modes.adjust");
-  const format = useFormatter();
   const [settings] = settingsOf(modes, "adjust");
   const isUnchanged = isNeutral(settings);
-  const inputs = { image: image.id };
   return (
     <>
       <ModeHint mode="adjust" />
-      <div className="grid gap-x-8 gap-y-2 max-wide:sm:grid-cols-2">
-        {adjustments.map((name) => (
-          <SettingSlider
-            key={name}
-            label={t(`names.${name}`)}
-            value={settings[name]}
-            min={-adjustmentLimit}
-            max={adjustmentLimit}
-            onChange={(value, isBegun) => modes.step("adjust", { [name]: value }, isBegun)}
-          >
-            {format.number(settings[name], { signDisplay: "exceptZero" })}
-          </SettingSlider>
-        ))}
-      </div>
+      <AdjustSliders
+        settings={settings}
+        onChange={(changes, isBegun) => modes.step("adjust", changes, isBegun)}
+      />
       <div className="-ms-2.5 self-start">
         <BeforeButton />
       </div>
@@ -77,8 +93,8 @@ export function AdjustMode({ image, session, modes, isBusy, onJob }: ModeProps) 
         icon={<SlidersHorizontal aria-hidden />}
         label={t("apply")}
         obstacle={isUnchanged ? t("missing") : null}
-        quoted={isUnchanged ? null : { kind: "adjust", inputs }}
-        makeRequest={() => ({ kind: "adjust", inputs, params: settings })}
+        quoted={isUnchanged ? null : adjustRequest(image.id)}
+        makeRequest={() => adjustRequest(image.id, settings)}
         spent={session.history.marks}
         isBusy={isBusy}
         onJob={onJob}

@@ -13,6 +13,7 @@ import { ColourChoice, PictureChoice } from "./ground-choice.tsx";
 import { useMask } from "./inpaint.tsx";
 import { grounds } from "./mode-settings.ts";
 import { findForPrompt, ModeAction, ModeHint, type ModeProps, PromptField, settingsOf } from "./parts.tsx";
+import { groundRequest } from "./requests.ts";
 import { usePictureUploads } from "../../pictures/picture-input.tsx";
 
 /** Transparent, a colour or a picture: what stands out is cut out, and laid on it. */
@@ -27,16 +28,9 @@ function SetGround({ image, session, modes, isBusy, onJob }: ModeProps) {
   const { isUploading, upload } = usePictureUploads({ most: 1, onStored });
   const capability = useCapability("remove_background");
   const isOff = capability?.available === false;
-  const { what, colour, pictureId, position } = settings;
+  const { what, colour, pictureId } = settings;
   const isPicture = what === "picture";
-  const request = {
-    kind: "remove_background",
-    inputs: { image: image.id, ...(isPicture && pictureId !== null ? { background: pictureId } : {}) },
-    params: {
-      ...(what === "colour" ? { colour } : {}),
-      ...(isPicture ? { position: { x: position, y: position } } : {}),
-    },
-  } as const;
+  const request = groundRequest(image.id, settings);
   const obstacle = () => {
     if (isOff) return capability.reason ?? t("modes.none");
     if (!isPicture) return null;

@@ -4,16 +4,16 @@ import { useTranslations } from "next-intl";
 import { useCallback } from "react";
 import { useWorkflows } from "../../client/cloud.ts";
 import type { OfferedWorkflow } from "../../client/queries.ts";
-import { choiceOf } from "../../client/submit/job.ts";
 import { Picture } from "../../pictures/picture.tsx";
 import { Spinner } from "../../ui/button.tsx";
 import { useFilePicker } from "../../uploads/drop.tsx";
 import { referenceRoles } from "./mode-settings.ts";
 import { findForPrompt, ModeAction, ModeHint, type ModeProps, PromptField, settingsOf } from "./parts.tsx";
+import { changeRequest } from "./requests.ts";
 import { GalleryStrip, TakesFiles, usePictureUploads } from "../../pictures/picture-input.tsx";
 
 /** The best live workflow for so many references. */
-function findForReferences(workflows: readonly OfferedWorkflow[] | undefined, count: number) {
+export function findForReferences(workflows: readonly OfferedWorkflow[] | undefined, count: number) {
   return findForPrompt(workflows, ["image", ...referenceRoles.slice(0, count)]);
 }
 
@@ -113,13 +113,7 @@ export function ChangeMode({ image, session, modes, isBusy, onJob, candidates }:
   const { ids, add, remove, isUploading, upload } = useReferences({ modes, most });
   const workflow = findForReferences(workflows, ids.length);
   const prompt = text.trim();
-  const references = ids.map((id, at) => [referenceRoles[at] ?? "reference", id] as const);
-  const request = {
-    kind: "edit",
-    ...(workflow === undefined ? {} : choiceOf(workflow)),
-    params: { prompt },
-    inputs: { image: image.id, ...Object.fromEntries(references) },
-  } as const;
+  const request = changeRequest(image.id, { prompt, referenceIds: ids }, workflow);
   const obstacle = () => {
     if (workflow === undefined && ids.length > most && most > 0) return t("referencesTooMany", { most });
     if (workflow === undefined) return t(most > ids.length ? "referenceNeeded" : "modes.change.none");

@@ -3,13 +3,57 @@ import { Maximize2, ScanFace } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useWorkflows } from "../../client/cloud.ts";
 import { useCapability } from "../../client/queries.ts";
-import { choiceOf } from "../../client/submit/job.ts";
 import { useUpscaleOffer } from "../../pictures/quick-actions.tsx";
 import { Segmented } from "../../ui/fields.tsx";
+import type { ModeSettings } from "./mode-settings.ts";
 import { findForScale, ModeAction, ModeHint, type ModeProps, settingsOf } from "./parts.tsx";
+import { facesRequest, upscaleRequest } from "./requests.ts";
+
+type EnhanceSettings = ModeSettings["enhance"];
+
+interface EnhanceChoiceProps {
+  readonly what: EnhanceSettings["what"];
+  readonly onChange: (what: EnhanceSettings["what"]) => void;
+}
+
+/** More pixels, or faces. */
+export function EnhanceChoice({ what, onChange }: EnhanceChoiceProps) {
+  const t = useTranslations("edit.modes.enhance");
+  return (
+    <Segmented
+      label={t("what")}
+      value={what}
+      onChange={onChange}
+      options={[
+        { value: "upscale", label: t("upscale") },
+        { value: "faces", label: t("faces") },
+      ]}
+    />
+  );
+}
+
+interface ScaleChoiceProps {
+  readonly scale: EnhanceSettings["scale"];
+  readonly onChange: (scale: EnhanceSettings["scale"]) => void;
+}
+
+export function ScaleChoice({ scale, onChange }: ScaleChoiceProps) {
+  const t = useTranslations("edit");
+  return (
+    <Segmented
+      label={t("upscaleBy")}
+      value={String(scale)}
+      onChange={(next) => onChange(next === "4" ? 4 : 2)}
+      options={[
+        { value: "2", label: "×2" },
+        { value: "4", label: "×4" },
+      ]}
+    />
+  );
+}
 
 /** Whether a live engine can upscale by 4. `workflow` is the ComfyUI workflow to use; undefined: the server chooses. */
-function useUpscaleByFour() {
+export function useUpscaleByFour() {
   const workflow = findForScale(useWorkflows("upscale"), 4);
   const hasIopaint = useCapability("upscale")?.engines.includes("iopaint") ?? false;
   return { isPossible: hasIopaint || workflow !== undefined, workflow };
@@ -22,27 +66,13 @@ function Upscale({ image, session, modes, isBusy, onJob }: ModeProps) {
   const byFour = useUpscaleByFour();
   const scale = byFour.isPossible ? settings.scale : 2;
   const offer = useUpscaleOffer(image, scale);
-  const workflow = scale === 4 ? byFour.workflow : undefined;
-  const request = {
-    kind: "upscale",
-    ...(workflow === undefined ? {} : choiceOf(workflow)),
-    params: { scale },
-    inputs: { image: image.id },
-  } as const;
+  const request = upscaleRequest(image.id, scale, scale === 4 ? byFour.workflow : undefined);
   return (
     <>
       <div className="flex min-h-9 items-center justify-between gap-2">
         <p className="tabular text-xs text-quiet">{t("upscaleTo", { size: offer.size })}</p>
         {byFour.isPossible ? (
-          <Segmented
-            label={t("upscaleBy")}
-            value={String(scale)}
-            onChange={(next) => change({ scale: next === "4" ? 4 : 2 })}
-            options={[
-              { value: "2", label: "×2" },
-              { value: "4", label: "×4" },
-            ]}
-          />
+          <ScaleChoice scale={scale} onChange={(next) => change({ scale: next })} />
         ) : null}
       </div>
       <ModeAction
@@ -62,7 +92,7 @@ function Upscale({ image, session, modes, isBusy, onJob }: ModeProps) {
 function RestoreFaces({ image, session, isBusy, onJob }: ModeProps) {
   const t = useTranslations("edit");
   const capability = useCapability("restore_faces");
-  const request = { kind: "restore_faces", inputs: { image: image.id } } as const;
+  const request = facesRequest(image.id);
   const isOff = capability?.available !== true;
   return (
     <>
@@ -83,20 +113,11 @@ function RestoreFaces({ image, session, isBusy, onJob }: ModeProps) {
 
 /** Enhance: more pixels, or faces that are blurred or damaged. */
 export function EnhanceMode(props: ModeProps) {
-  const t = useTranslations("edit");
   const [{ what }, change] = settingsOf(props.modes, "enhance");
   return (
     <>
       <ModeHint mode="enhance" />
-      <Segmented
-        label={t("modes.enhance.what")}
-        value={what}
-        onChange={(next) => change({ what: next })}
-        options={[
-          { value: "upscale", label: t("modes.enhance.upscale") },
-          { value: "faces", label: t("modes.enhance.faces") },
-        ]}
-      />
+      <EnhanceChoice what={what} onChange={(next) => change({ what: next })} />
       {what === "upscale" ? <Upscale {...props} /> : <RestoreFaces {...props} />}
     </>
   );

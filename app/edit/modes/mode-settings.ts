@@ -107,7 +107,7 @@ const record = z.record(z.string(), z.unknown());
 const membersOf = (stored: unknown) => record.safeParse(stored).data ?? {};
 
 /** The stored settings of one mode; a member that is missing, or does not fit, is as in a new edit. */
-function read<Mode extends ModeId>(mode: Mode, stored: unknown): ModeSettings[Mode] {
+export function readSettings<Mode extends ModeId>(mode: Mode, stored: unknown): ModeSettings[Mode] {
   const given = membersOf(stored);
   const fitting = Object.entries<z.ZodMiniType>(members[mode]).flatMap(([name, schema]) => {
     const { success, data } = schema.safeParse(given[name]);
@@ -121,7 +121,7 @@ type Kept = Pick<OpenEdit, "mode" | "settings">;
 
 /** The mode and settings that an edit was left with. */
 export function keptModes({ mode, settings }: Kept): ModeState {
-  const kept = modeIds.map((one) => [one, read(one, settings[one])]);
+  const kept = modeIds.map((one) => [one, readSettings(one, settings[one])]);
   // Safe cast: an entry for each mode, with its settings.
   return { mode: isMode(mode) ? mode : newModes.mode, settings: Object.fromEntries(kept) as ModeSettings };
 }

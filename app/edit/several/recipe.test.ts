@@ -1,0 +1,75 @@
+import { expect, test } from "vitest";
+import { mostSteps, readPictures, readRecipe, severalRequest, stepOf } from "./recipe.ts";
+
+const [a, b] = ["0198c0de-0000-7000-8000-000000000001", "0198c0de-0000-7000-8000-000000000002"] as const;
+const offers = { change: undefined, byFour: undefined };
+const order = { imageIds: [a, b], title: "two", offers, isQuote: false };
+
+const white = stepOf("background", { what: "colour", colour: "#ffffff" });
+const brighter = stepOf("adjust", { light: 20 });
+
+test("the first step names the picture, and those that follow work on its result", () => {
+  const recipe = [white, brighter, stepOf("enhance", { what: "upscale", scale: 2 })];
+  const steps = [
+    { kind: "adjust", inputs: {}, params: brighter.settings },
+    { kind: "upscale", inputs: {}, params: { scale: 2 } },
+  ];
+  expect(severalRequest({ ...order, recipe })).toEqual({
+    title: "two",
+    jobs: [a, b].map((image) => ({
+      kind: "remove_background",
+      inputs: { image },
+      params: { colour: "#ffffff" },
+      steps,
+    })),
+  });
+});
+
+test("a picture of the ground stays an input of a step that follows", () => {
+  const recipe = [brighter, stepOf("background", { what: "picture", pictureId: b, position: 0.25 })];
+  expect(severalRequest({ ...order, imageIds: [a], recipe })).toMatchObject({
+    jobs: [{ steps: [{ inputs: { background: b }, params: { position: { x: 0.25, y: 0.25 } } }] }],
+  });
+});
+
+test("nothing is ordered without a picture, a prompt, a ground or a change", () => {
+  expect(severalRequest({ ...order, imageIds: [], recipe: [white] })).toBeNull();
+  const lacking = [
+    stepOf("change", { prompt: "  " }),
+    stepOf("background", { what: "picture" }),
+    stepOf("adjust"),
+  ];
+  for (const step of lacking) expect(severalRequest({ ...order, recipe: [white, step] })).toBeNull();
+});
+
+test("a price is asked without the values of sliders, so that moving one asks nothing", () => {
+  const asked = [10, 20].map((light) =>
+    severalRequest({ ...order, isQuote: true, recipe: [stepOf("adjust", { light })] }),
+  );
+  expect(asked[0]).toEqual(asked[1]);
+});
+
+test("a stored recipe is read as far as it fits", () => {
+  const kept = [white, brighter];
+  expect(readRecipe(JSON.stringify(kept))).toEqual(kept);
+  const fresh = [stepOf("background")];
+  for (const broken of [null, "", "{", "null", "7", "[]", "{}", '[null, 3, {"mode": "crop"}]'])
+    expect(readRecipe(broken)).toEqual(fresh);
+  const odd = [{ mode: "adjust", settings: { light: 9_000, contrast: 5 } }];
+  expect(readRecipe(JSON.stringify(odd))).toEqual([stepOf("adjust", { contrast: 5 })]);
+  expect(readRecipe(JSON.stringify(Array.from({ length: 9 }, () => white)))).toHaveLength(mostSteps);
+});
+
+test("what belongs to one picture is none of a recipe: a painted ground, references", () => {
+  const painted = { mode: "background", settings: { what: "prompt", prompt: "a beach" } };
+  const referring = { mode: "change", settings: { prompt: "p", referenceIds: [a] } };
+  expect(readRecipe(JSON.stringify([painted, referring]))).toMatchObject([
+    { settings: { what: "transparent" } },
+    { settings: { prompt: "p", referenceIds: [] } },
+  ]);
+});
+
+test("ids of pictures are read once each, and nothing else", () => {
+  expect(readPictures(`${a},${b},${a},x,,../etc`)).toEqual([a, b]);
+  expect(readPictures(null)).toEqual([]);
+});

@@ -1,0 +1,129 @@
+import type { BatchInput } from "@atelier/server/batches";
+import type { SubmitInput } from "@atelier/server/jobs";
+import { isNeutral } from "@atelier/server/retouch";
+import type { OfferedWorkflow } from "../../client/queries.ts";
+import { type ModeSettings, readSettings } from "../modes/mode-settings.ts";
+import {
+  adjustRequest,
+  changeRequest,
+  facesRequest,
+  groundRequest,
+  upscaleRequest,
+} from "../modes/requests.ts";
+
+/** Modes of the editor that are about a whole picture whatever its size, so that many can have the same. */
+export const stepModes = ["background", "change", "enhance", "adjust"] as const;
+export type StepMode = (typeof stepModes)[number];
+
+/** What is done to each picture, one step on the result of the other. */
+export type Step = {
+  readonly [Mode in StepMode]: { readonly mode: Mode; readonly settings: ModeSettings[Mode] };
+}[StepMode];
+
+export type Recipe = readonly Step[];
+
+/** The first, and what a batch lets follow at one place. */
+export const mostSteps = 4;
+
+const isStepMode = (value: unknown): value is StepMode => stepModes.some((mode) => mode === value);
+
+/** A step of a mode with what is stored of its settings; what does not fit is as in a new one. */
+export function stepOf(mode: StepMode, stored?: unknown): Step {
+  // Safe cast: the settings of this mode.
+  return { mode, settings: readSettings(mode, stored) } as Step;
+}
+
+/** The recipe that a text of JSON holds; one step at least. A background that a prompt paints is none of a recipe. */
+export function readRecipe(text: string | null): Recipe {
+  const steps = listOf(text).flatMap((entry) => {
+    const { mode, settings }: { mode?: unknown; settings?: unknown } = Object(entry);
+    return isStepMode(mode) ? [plain(stepOf(mode, settings))] : [];
+  });
+  return steps.length === 0 ? [stepOf("background")] : steps.slice(0, mostSteps);
+}
+
+function listOf(text: string | null): readonly unknown[] {
+  try {
+    const stored: unknown = JSON.parse(text ?? "[]");
+    return Array.isArray(stored) ? stored : [];
+  } catch {
+    return [];
+  }
+}
+
+/** The selection of what a prompt paints is made on the page, for one picture. References are those of one picture, too. */
+function plain(step: Step): Step {
+  if (step.mode === "background" && step.settings.what === "prompt")
+    return { ...step, settings: { ...step.settings, what: "transparent" } };
+  return step.mode === "change" ? { ...step, settings: { ...step.settings, referenceIds: [] } } : step;
+}
+
+/** Ids of pictures as they are stored. */
+export function readPictures(text: string | null): readonly string[] {
+  return [...new Set((text ?? "").split(","))].filter((id) => /^[\da-f-]{36}$/.test(id));
+}
+
+/** The workflows that a recipe may name; undefined: the server chooses. */
+export interface Offers {
+  readonly change: OfferedWorkflow | undefined;
+  readonly byFour: OfferedWorkflow | undefined;
+}
+
+/** What is missing in the settings of a step, whatever can run; null when nothing is. */
+export function lackOf(step: Step): "prompt" | "picture" | "change" | null {
+  if (step.mode === "change") return step.settings.prompt.trim() === "" ? "prompt" : null;
+  if (step.mode === "adjust") return isNeutral(step.settings) ? "change" : null;
+  if (step.mode !== "background") return null;
+  return step.settings.what === "picture" && step.settings.pictureId === null ? "picture" : null;
+}
+
+interface Making {
+  readonly offers: Offers;
+  /** Without the values of sliders, on which neither price nor time depends. */
+  readonly isQuote: boolean;
+}
+
+function requestOf(step: Step, image: string, { offers, isQuote }: Making): SubmitInput {
+  switch (step.mode) {
+    case "background":
+      return groundRequest(image, step.settings);
+    case "change":
+      return changeRequest(image, step.settings, offers.change);
+    case "enhance": {
+      const { what, scale } = step.settings;
+      return what === "faces"
+        ? facesRequest(image)
+        : upscaleRequest(image, scale, scale === 4 ? offers.byFour : undefined);
+    }
+    case "adjust":
+      return adjustRequest(image, isQuote ? undefined : step.settings);
+  }
+}
+
+/** A step that follows: its picture is the result of the one before. */
+function following(step: Step, making: Making): Readonly<Record<string, unknown>> {
+  const { inputs, ...request } = requestOf(step, "", making);
+  const { image: _, ...others } = inputs as Readonly<Record<string, unknown>>;
+  return { ...request, inputs: others };
+}
+
+interface Ordered extends Making {
+  readonly imageIds: readonly string[];
+  readonly recipe: Recipe;
+  readonly title: string;
+}
+
+/** All pictures by one recipe as one batch; null while a picture or a setting is missing. */
+export function severalRequest({ imageIds, recipe, title, ...making }: Ordered): BatchInput | null {
+  const [first, ...others] = recipe;
+  if (first === undefined || imageIds.length === 0 || recipe.some((step) => lackOf(step) !== null))
+    return null;
+  const steps = others.map((step) => following(step, making));
+  return {
+    title,
+    jobs: imageIds.map((id) => ({
+      ...requestOf(first, id, making),
+      ...(steps.length === 0 ? {} : { steps }),
+    })),
+  };
+}
