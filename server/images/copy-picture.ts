@@ -9,7 +9,8 @@ import { checkQuota } from "./quota.ts";
 import { isLost } from "./serve.ts";
 
 /**
- * Stores a picture of another user once more as an upload of `ownerId`, with the same files. Whoever copies the same picture again gets
+ * Stores a picture of another user once more as an upload of `ownerId`, with the same files and title;
+ * its description is its owner's alone. Whoever copies the same picture again gets
  * the first copy. Throws `storage_quota`, `quota_exceeded` (guests), `file_missing`, `storage_unavailable`.
  */
 export async function copyPicture(
@@ -29,19 +30,8 @@ export async function copyPicture(
   });
   if ("id" in files) return asKnown(files);
   const id = newId();
-  const { storedSha256, mime, widthPx, heightPx, sizeBytes, thumbhash, title, description, describedBy } =
-    source;
-  const facts = {
-    storedSha256,
-    mime,
-    widthPx,
-    heightPx,
-    sizeBytes,
-    thumbhash,
-    title,
-    description,
-    describedBy,
-  };
+  const { storedSha256, mime, widthPx, heightPx, sizeBytes, thumbhash, title } = source;
+  const facts = { storedSha256, mime, widthPx, heightPx, sizeBytes, thumbhash, title };
   const stored = await storeUpload(services, {
     row: { ...same, ...facts, copyOfAi: isAiPicture(source), id, storageKey: uploadKey(ownerId, id) },
     files,

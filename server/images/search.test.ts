@@ -127,9 +127,7 @@ test("a picture is found by its description, and by a new one at once and no mor
   await changeImage(opened.services, { ownerId, id, description: "A harbour\nin the fog" });
   expect([await find("harbour fog"), await find("img_0001")]).toEqual([[id], [id]]);
   expect(await find('"harbour in the"')).toEqual([id]);
-  expect(await searchImages(opened.services, { ownerId, words: ["fog"], limit: 5 })).toMatchObject([
-    { id, description: "A harbour\nin the fog" },
-  ]);
+  expect(await searchImages(opened.services, { ownerId, words: ["fog"], limit: 5 })).toMatchObject([{ id }]);
   await changeImage(opened.services, { ownerId, id, description: "Сельдь" });
   expect([await find("harbour"), await find("сельдь")]).toEqual([[], [id]]);
   await changeImage(opened.services, { ownerId, id, description: "" });

@@ -109,8 +109,6 @@ export interface SearchInput {
 export interface FoundImage {
   readonly id: string;
   readonly title: string;
-  /** Its first 300 characters. */
-  readonly description: string;
   readonly role: "upload" | "result";
   readonly kind: JobKind | null;
   readonly prompt: string | null;
@@ -170,10 +168,9 @@ const maxWords = 12;
 async function readFound(db: Db, ids: readonly string[]): Promise<FoundImage[]> {
   if (ids.length === 0) return [];
   const { id, title, role, jobId, createdAt } = images;
-  const description = sql<string>`left(${images.description}, 300)`;
   const prompt = sql<string | null>`${jobs.params} ->> 'prompt'`;
   const rows = await db
-    .select({ id, title, description, role, kind: jobs.kind, prompt, jobId, createdAt })
+    .select({ id, title, role, kind: jobs.kind, prompt, jobId, createdAt })
     .from(images)
     .leftJoin(jobs, eq(jobs.id, images.jobId))
     .where(inArray(images.id, [...ids]));

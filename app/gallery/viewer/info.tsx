@@ -24,23 +24,26 @@ import { isOfInputMethod } from "../../ui/typed.ts";
 /** The server cuts longer ones. */
 const [titleCharacters, descriptionCharacters] = [120, 2_000];
 
-/** Words of a picture that are being changed, and are saved when their field is left. */
+/** Words of a picture that are being changed, and are saved when their field is left: only what was typed, since others change them, too. */
 function useWords(saved: string, change: (text: string) => Promise<ImageView>) {
   const queries = useQueryClient();
   const onError = useFailureToast();
-  const [text, setText] = useState(saved);
+  const [typed, setTyped] = useState<string | null>(null);
   const saving = useMutation({
     mutationFn: change,
-    onSuccess: async (changed) => {
+    onSuccess: async (changed, sent) => {
       await keepImage(queries, changed);
+      setTyped((now) => (now?.trim() === sent ? null : now));
       await queries.invalidateQueries({ queryKey: keys.imageLists });
     },
     onError,
   });
   const save = () => {
-    if (text.trim() !== saved) saving.mutate(text.trim());
+    if (typed === null) return;
+    if (typed.trim() === saved) setTyped(null);
+    else saving.mutate(typed.trim());
   };
-  return { text, setText, save };
+  return { text: typed ?? saved, setText: setTyped, save };
 }
 
 /** A key that leaves the field does nothing else: Escape would close the viewer, and what was written would be lost. */
