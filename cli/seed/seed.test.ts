@@ -123,6 +123,9 @@ const pages: Readonly<Record<string, () => Promise<unknown>[]>> = {
   "create/page.tsx": () => [items("jobs.list", { kind: "text_to_image" })],
   "gallery/page.tsx": () => [items("images.list")],
   "gallery/duplicates/page.tsx": () => [read("duplicates.list").then(({ groups }) => groups)],
+  // Both show pictures of the gallery that were chosen there.
+  "compare/page.tsx": () => [items("images.list")],
+  "edit/page.tsx": () => [items("images.list")],
   "edit/[image]/page.tsx": () => [firstId("images.list").then((id) => read("images.get", { id }))],
   "batches/[id]/page.tsx": () => [
     firstId("batches.list")
