@@ -95,7 +95,7 @@ function createAuth(services: Services) {
       disableOriginCheck: false,
       disableCSRFCheck: false,
     },
-    hooks: { before: guardEntry(services), after: followEntry(services) },
+    hooks: { before: guardEntry(services) },
     databaseHooks: {
       user: {
         create: {
@@ -139,11 +139,9 @@ function createAuth(services: Services) {
             const begun = { data: { isStrong: isFactored || (await isStrongAtProvider()) } };
             if (!guest || !("isAnonymous" in guest.user) || guest.user["isAnonymous"] !== true) return begun;
             // Before there is a session of the account: the guest stays signed in, with all pictures.
-            const ids = { guestId: guest.user.id, accountId: userId };
-            const text = await describeLackOfSpace(inside.db, {
-              ...ids,
-              bytesPerUser: services.config.limits.bytesPerUser,
-            });
+            const { bytesPerUser } = services.config.limits;
+            const ids = { guestId: guest.user.id, accountId: userId, bytesPerUser };
+            const text = await describeLackOfSpace(inside.db, ids);
             if (text !== null) refuse("FORBIDDEN", text);
             return begun;
           },
@@ -155,8 +153,10 @@ function createAuth(services: Services) {
       },
     },
     plugins: [
-      ...factorPlugins(services),
       guests(services),
+      // A hook of the options would run before it is known whether the guest fits.
+      { id: "entry", hooks: { after: [{ matcher: () => true, handler: followEntry(services) }] } },
+      ...factorPlugins(services),
       admin({ bannedUserMessage: "An admin of this studio has suspended this account. Ask them about it." }),
       keys(services),
       identityProviders(services),
@@ -267,8 +267,7 @@ function guests(services: Services) {
     disableDeleteAnonymousUser: true,
     async onLinkAccount({ anonymousUser, newUser: { user, session }, ctx }) {
       const guestId = anonymousUser.user.id;
-      if (user.id === guestId) return;
-      await takeGuestAlong(services, ctx, { guestId, session });
+      if (user.id !== guestId) await takeGuestAlong(services, ctx, { guestId, session });
     },
   });
 }

@@ -50,7 +50,8 @@ function secondFactor() {
 function keptGuest(): BetterAuthPlugin {
   const handler = createAuthMiddleware(async (ctx) => {
     const guest = ctx.context.session;
-    if (ctx.context.newSession || !guest || !isGuest(guest)) return;
+    const isFailed = Reflect.get(ctx.context, "returned") instanceof APIError;
+    if (ctx.context.newSession || isFailed || !guest || !isGuest(guest)) return;
     const { name, attributes } = ctx.context.authCookies.sessionToken;
     await ctx.setSignedCookie(name, guest.session.token, ctx.context.secret, attributes);
   });
@@ -87,7 +88,7 @@ function passkeyEntry({ env, db }: Services) {
   });
 }
 
-/** In this order: the second factor takes a new session back before a guest's things go to it. */
+/** In this order: the guest is kept once the second factor has taken the new session back. */
 export const factorPlugins = (services: Services) =>
   [secondFactor(), keptGuest(), passkeyEntry(services)] as const;
 

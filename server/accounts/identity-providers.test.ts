@@ -22,7 +22,7 @@ import {
 } from "@atelier/testing/services";
 import { and, eq, like, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { schema } from "../db/index.ts";
+import { lockTopic, schema } from "../db/index.ts";
 import { type IdentityProvider, newId, parseConfig } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import {
@@ -154,6 +154,13 @@ async function userOf(email: string) {
   return user;
 }
 
+async function addPicture(ownerId: string) {
+  const id = newId();
+  const facts = { mime: "image/png", widthPx: 10, heightPx: 10, sizeBytes: 100, thumbhash: "" };
+  const stored = { storageKey: `users/${ownerId}/${id}`, uploadSha256: id, storedSha256: id };
+  await test1.services.db.insert(schema.images).values({ id, ownerId, role: "upload", ...stored, ...facts });
+}
+
 describe("a person of a real provider", () => {
   test("signs in, has an account, and the same one the next time although the address is another", async () => {
     idp.people["anna"] = verified("anna@example.com");
@@ -195,6 +202,36 @@ describe("a person of a real provider", () => {
       .from(schema.boards)
       .where(eq(schema.boards.id, prompts[0]?.id ?? ""));
     expect(board?.ownerId).toBe(after?.userId);
+  });
+
+  test("stays a guest where the account has filled up meanwhile, and the page says so", async () => {
+    const { services } = test1;
+    const { db } = services;
+    idp.people["filled"] = verified("filled@example.com");
+    const accountId = (await caller((await enter("filled")).browser))?.userId ?? "";
+    await db.update(users).set({ quotaBytes: 250 }).where(eq(users.id, accountId));
+    const guest = await openGuest(services);
+    const guestId = (await caller(guest))?.userId ?? "";
+    for (const ownerId of [guestId, accountId]) await addPicture(ownerId);
+    const back = await passLoginPages((await start(guest, "house")).url ?? "", "filled");
+    const { visiting } = await db.transaction(async (tx) => {
+      await lockTopic(tx, "boards", accountId);
+      const asked = visit(services, guest, back);
+      await expect
+        .poll(async () =>
+          db.execute(sql`select 1 from pg_locks where locktype = 'advisory' and not granted
+          and database = (select oid from pg_database where datname = current_database())`),
+        )
+        .toHaveLength(1);
+      await addPicture(accountId);
+      return { visiting: asked };
+    });
+    expect(await visiting).toBe(problem("GUEST_TOO_LARGE"));
+    expect((await caller(guest))?.userId).toBe(guestId);
+    const done = and(eq(auditEntries.kind, "sign_in.done"), eq(auditEntries.actorId, accountId));
+    expect(await db.$count(auditEntries, done)).toBe(1);
+    const refused = and(eq(auditEntries.kind, "sign_in.failed"), eq(auditEntries.outcome, "guest_too_large"));
+    expect(await db.$count(auditEntries, refused)).toBe(1);
   });
 
   test("S1 is signed out everywhere while the answer is read: it begins no session, and the page says so", async () => {

@@ -5,7 +5,7 @@ import {
   testPassword,
   type TestServices,
 } from "@atelier/testing/services";
-import { eq, sql } from "drizzle-orm";
+import { and, eq, or, sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { lockTopic, schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
-const { images, jobs, jobInputs, sessions, users } = schema;
+const { auditEntries, images, jobs, jobInputs, sessions, users } = schema;
 const bytesPerUser = 1_000_000_000;
 
 async function userOf(headers: Headers): Promise<string> {
@@ -471,6 +471,15 @@ test("S2 guests who sign in at once are no way past the quota of an account: who
     expect(await userOf(guest.headers)).toBe(guestId);
   }
   expect(await db.$count(sessions, eq(sessions.userId, accountId))).toBe(before + 2);
+  const told = async (kind: "sign_in.done" | "sign_in.failed") =>
+    db.$count(
+      auditEntries,
+      and(
+        eq(auditEntries.kind, kind),
+        or(eq(auditEntries.actorId, accountId), eq(auditEntries.personId, accountId)),
+      ),
+    );
+  expect([await told("sign_in.done"), await told("sign_in.failed")]).toEqual([2, 4]);
 });
 
 test("S2 guests are no way past the quota of an account: the sign-in fails in a sentence, the guest keeps all", async () => {
@@ -490,10 +499,14 @@ test("S2 guests are no way past the quota of an account: the sign-in fails in a 
   ]);
   expect(await userOf(guest.headers)).toBe(guestId);
   expect(await ownersOf([imageId, ...own])).toEqual([guestId, accountId, accountId]);
-  await db
-    .update(images)
-    .set({ deletedAt: new Date() })
-    .where(eq(images.id, own[0] ?? ""));
+  const lay = async (id: string, deletedAt: Date) =>
+    db.update(images).set({ deletedAt }).where(eq(images.id, id));
+  // What is restorable counts, and a guest's is restorable for longer in the account.
+  for (const id of own) await lay(id, new Date());
+  expect((await guest.auth("/sign-in/email", signIn)).status).toBe(400);
+  await lay(imageId, new Date(Date.now() - 86_400_000));
+  expect((await guest.auth("/sign-in/email", signIn)).status).toBe(400);
+  await lay(own[0] ?? "", new Date(0));
   expect((await guest.auth("/sign-in/email", signIn)).status).toBe(200);
   expect(await ownersOf([imageId])).toEqual([accountId]);
 });

@@ -3,7 +3,7 @@ import { and, asc, eq, isNull, sql } from "drizzle-orm";
 import { recordAct } from "../audit/index.ts";
 import { freeBoardName, lockBoardNames, lockNamesakes } from "../board-names.ts";
 import { type Db, schema, type Tx } from "../db/index.ts";
-import { lockUploadsOf, plainSpelling } from "../images/index.ts";
+import { goneAt, lockUploadsOf, plainSpelling } from "../images/index.ts";
 import type { Services } from "../services.ts";
 import { refuse } from "./user-data.ts";
 
@@ -32,6 +32,7 @@ export async function takeGuestAlong(
   const lack = await mergeGuest(db, { guestId, accountId: userId, bytesPerUser });
   if (lack === null) return;
   await db.delete(sessions).where(eq(sessions.id, id));
+  context.setNewSession(null);
   // The browser keeps the guest's session.
   const answered: unknown = Reflect.get(context, "responseHeaders");
   if (answered instanceof Headers) answered.delete("set-cookie");
@@ -90,7 +91,8 @@ async function mergeOnce(db: Db, input: MergeGuestInput, attempt: number): Promi
 }
 
 /**
- * Why the pictures of a guest do not fit into an account; null when they do. Guests must not be a way past its quota.
+ * Why the pictures of a guest do not fit into an account; null when they do. Guests must not be a way past its quota, so
+ * the trash of both counts: the account can restore it.
  */
 export async function describeLackOfSpace(
   db: Db | Tx,
@@ -100,10 +102,11 @@ export async function describeLackOfSpace(
     select coalesce(sum(i.size_bytes), 0) > coalesce(
         (select quota_bytes from users where id = ${accountId}), ${bytesPerUser}::bigint) as "isOver",
       coalesce(sum(i.size_bytes) filter (where i.owner_id = ${guestId}), 0)::float8 as "guestBytes"
-    from images i where i.owner_id in (${guestId}, ${accountId}) and i.deleted_at is null`);
+    from images i
+    where i.owner_id in (${guestId}, ${accountId}) and (i.deleted_at is null or i.deleted_at > ${goneAt})`);
   if (!found?.isOver || found.guestBytes === 0) return null;
   const mb = Math.ceil(found.guestBytes / 1024 ** 2);
-  return `The ${mb} MB of pictures that you made as a guest do not fit into this account. Delete some of them first, or some of the account's.`;
+  return `The ${mb} MB of pictures that you made as a guest do not fit into this account. Delete some of them or of the account's for good, or empty the trash.`;
 }
 
 /** The guest goes last: its foreign keys prove that nothing is left behind. */

@@ -92,6 +92,7 @@ export {
 export { countMonths, countNoted, type MonthCount } from "./timeline.ts";
 export {
   checkGuestSpace,
+  goneAt,
   lockUploadsOf,
   trashMsOf,
   quotaRule,
