@@ -17,8 +17,8 @@ import { loadInputImages } from "./pictures.ts";
 import { getStory, type JobAddress } from "./read.ts";
 
 /**
- * A job as a zip: its pictures, and `job.json` with params and story, which names those that were deleted as `missing`.
- * Throws `not_found`, `input_missing`.
+ * A job as a zip: its pictures, and `job.json` with params and story, which names as `missing` those that are in the trash, and
+ * the results gone for good before the last one that is left; of other pictures gone for good nothing is known. Throws `not_found`, `input_missing`.
  */
 export async function openBundle(services: Services, address: JobAddress): Promise<Readable> {
   const story = await getStory(services, address);
@@ -26,30 +26,32 @@ export async function openBundle(services: Services, address: JobAddress): Promi
     loadInputImages(services, story.id),
     loadOutputs(services, story.id),
   ]);
-  const all = [
-    ...[...inputs].map(([role, image]) => ({ name: `inputs/${role}`, image })),
-    ...outputs.map((image, position) => ({ name: `outputs/${position + 1}`, image })),
-  ];
-  const pictures = all.filter(({ image }) => image.deletedAt === null);
+  const all = [...[...inputs].map(([role, image]) => ({ name: `inputs/${role}`, image })), ...outputs];
+  const pictures = all.flatMap(({ name, image }) => (image?.deletedAt === null ? [{ name, image }] : []));
   // Checked before the first byte is sent, so that a missing picture gives an error and not a broken zip.
   for (const { image } of pictures) await requireOriginal(services, image);
   const entries = pictures.map(({ name, image }) => ({
     name: `${name}.${extensionOf(image.mime)}`,
     open: () => openOriginal(services, image),
   }));
-  const told = { ...story, missing: all.filter((one) => !pictures.includes(one)).map(({ name }) => name) };
+  const missing = all.filter(({ image }) => image?.deletedAt !== null).map(({ name }) => name);
+  const told = { ...story, missing };
   return packZip({ name: "job.json", bytes: Buffer.from(JSON.stringify(told, null, 2)) }, entries);
 }
 
+/** The results by their numbers; null in the place of one that is gone for good. */
 async function loadOutputs({ db }: Services, jobId: string) {
   const { jobOutputs, images } = schema;
   const rows = await db
-    .select({ image: images })
+    .select({ position: jobOutputs.position, image: images })
     .from(jobOutputs)
     .innerJoin(images, eq(images.id, jobOutputs.imageId))
-    .where(eq(jobOutputs.jobId, jobId))
-    .orderBy(jobOutputs.position);
-  return rows.map((row) => row.image);
+    .where(eq(jobOutputs.jobId, jobId));
+  const kept = new Map(rows.map(({ position, image }) => [position, image]));
+  return Array.from({ length: Math.max(-1, ...kept.keys()) + 1 }, (_, position) => ({
+    name: `outputs/${position + 1}`,
+    image: kept.get(position) ?? null,
+  }));
 }
 
 interface OwnPicture {

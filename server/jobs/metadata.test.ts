@@ -102,6 +102,18 @@ test("D12 a bundle has no picture that was deleted, and names what is missing", 
   }
 });
 
+test("D12 results keep their numbers in a bundle when one of them is gone for good", async () => {
+  const id = await submitOver(marks);
+  const { db } = opened.services;
+  await db
+    .insert(schema.jobOutputs)
+    .values([1, 3].map((position) => ({ jobId: id, position, imageId: owner.imageId })));
+  const bundle = await buffer(await openBundle(opened.services, { ownerId: owner.caller.userId, id }));
+  expect(readFirstEntry(bundle)).toMatchObject({ missing: ["outputs/1", "outputs/3"] });
+  const isIn = ["1", "2", "3", "4"].filter((number) => bundle.includes(`outputs/${number}.`));
+  expect(isIn).toEqual(["2", "4"]);
+});
+
 /** The first entry of a zip, which is `job.json`. */
 function readFirstEntry(zip: Buffer): unknown {
   const directoryAt = zip.readUInt32LE(zip.length - 6);
