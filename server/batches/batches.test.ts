@@ -274,6 +274,32 @@ test("axes take the longest prompts of a list, and no more text than places have
   );
 });
 
+test("axes that make too many jobs are told so, however long their values are together", () => {
+  const values = Array.from({ length: 80 }, (_, at) => at);
+  const axes = ["seed", "steps", "cfg"].map((param) => ({ param, values }));
+  expect(() => parseBatch({ base: { kind: "text_to_image" }, axes })).toThrow(
+    expect.objectContaining({
+      code: "workflow_params",
+      message: "The axes make 512000 jobs; a batch has 200 at most.",
+    }),
+  );
+  expect(() => parseBatch({ jobs: [{ kind: "text_to_image" }], axes })).toThrow(
+    expect.objectContaining({
+      code: "workflow_params",
+      message: "The axes name 512000 places; the list has 1.",
+    }),
+  );
+});
+
+test("the axes of a list have no more text than places have use for", () => {
+  const jobs = Array.from({ length: 200 }, () => ({ kind: "text_to_image" }));
+  const values = jobs.map(() => "p".repeat(4_000));
+  const along = Array.from({ length: 8 }, (_, at) => ({ param: `p${at}`, values }));
+  expect(() => parseBatch({ jobs, axes: [{ param: "prompt", values, along }] })).toThrow(
+    expect.objectContaining({ code: "bad_request" }),
+  );
+});
+
 test("names in the zip keep letters with marks whole, and are cut between letters", () => {
   expect(labelOf({ values: { prompt: "हिन्दी की/किताब" } })).toBe("_prompt-हिन्दी-की-किताब");
   expect(labelOf({ values: { prompt: "café".normalize("NFD") } })).toBe("_prompt-café".normalize("NFC"));

@@ -142,6 +142,7 @@ export function parseBatch(input: unknown): BatchRequest {
         "workflow_params",
         `The axes name ${countOf(table)} places; the list has ${jobs.length}.`,
       );
+    if (table !== null) requireShort(table, jobs.length);
     return { ...told, axes: table, requests: jobs.map(parted) };
   }
   const { base, axes } = result.data as { base: Record<string, unknown>; axes: BatchAxis[] };
@@ -166,9 +167,7 @@ function countOf(axes: readonly BatchAxis[]): number {
       "workflow_params",
       `What varies along "${uneven.param}" needs as many values as it has.`,
     );
-  const count = axes.reduce((product, { values }) => product * values.length, 1);
-  requireShort(axes, count);
-  return count;
+  return axes.reduce((product, { values }) => product * values.length, 1);
 }
 
 /** Throws `bad_request` for axes whose values would make a very long text at all places together. */
@@ -189,6 +188,7 @@ function expand(base: Request, axes: readonly BatchAxis[]) {
       "workflow_params",
       `The axes make ${count} jobs; a batch has ${maxBatchJobs} at most.`,
     );
+  requireShort(axes, count);
   return axes.reduce<Request[]>(
     (requests, axis) =>
       requests.flatMap((request) =>

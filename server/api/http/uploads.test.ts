@@ -109,6 +109,19 @@ const coloured = (width: number) =>
 
 const expectNothingNew = async () => expect(await listObjects(fixture.services)).toEqual(objectsBefore);
 
+test("a word that is no yes or no is refused, and yes and no are taken in other words too", async () => {
+  const field = (word: string) =>
+    Buffer.concat([partHead('name="scaleDown"'), Buffer.from(`${word}${crlf}`)]);
+  expect(await post([field("maybe"), filePart(await coloured(32)), end])).toMatchObject({
+    status: 400,
+    body: { detail: "`scaleDown` is yes or no, as `true` or `false`." },
+  });
+  for (const word of ["true", "on", "no"])
+    expect(await post([field(word), filePart(await coloured(33)), end])).toMatchObject({
+      body: { width: 33 },
+    });
+});
+
 test("a picture whose part names no file is taken, an empty choice of a file is not", async () => {
   const bytes = await coloured(31);
   const unnamed = Buffer.concat([partHead('name="file"'), bytes, Buffer.from(crlf)]);

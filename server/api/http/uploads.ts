@@ -140,6 +140,6 @@ function roleOf({ files, fields }: ReceivedParts): "upload" | "mask" {
 
 function flagOf({ fields }: ReceivedParts, name: string): boolean {
   const flag = flagSchema.safeParse(fields.get(name));
-  if (!flag.success) throw new AppError("bad_request", `\`${name}\` is \`true\` or \`false\`.`);
+  if (!flag.success) throw new AppError("bad_request", `\`${name}\` is yes or no, as \`true\` or \`false\`.`);
   return flag.data;
 }
