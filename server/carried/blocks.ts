@@ -46,6 +46,7 @@ function readDirectories(data: Uint8Array, found: Found): void {
   const tiff = startsWith(data, 0, "Exif\0\0") ? data.subarray(6) : data;
   const isLittle = startsWith(tiff, 0, "II");
   if (!isLittle && !startsWith(tiff, 0, "MM")) return;
+  if (!found.startExif()) return;
   const view = viewOf(tiff);
   const main = entriesOf(view, view.getUint32(4, isLittle), isLittle);
   for (const entry of main) {
@@ -53,12 +54,14 @@ function readDirectories(data: Uint8Array, found: Found): void {
     if (entry.type === ascii) found.add(`exif ${entry.tag}`, bytes);
     if (isOfWindows(entry.tag)) found.add(`exif ${entry.tag}`, bytes, decodeLittle);
     if (entry.tag === tag.xmp) found.add(xmp, bytes);
-    if (entry.tag === tag.iptc) readIptc(bytes, found);
   }
+  // All entries may point at the same bytes.
+  const ofIptc = main.find((entry) => entry.tag === tag.iptc);
+  if (ofIptc !== undefined) readIptc(valueOf(tiff, ofIptc), found);
   const below = main.find((entry) => entry.tag === tag.exif);
-  if (below === undefined) return;
-  for (const entry of entriesOf(view, below.value, isLittle))
-    if (entry.tag === tag.userComment) found.add("comment", valueOf(tiff, entry), decodeComment);
+  const comments = below ? entriesOf(view, below.value, isLittle) : [];
+  for (const entry of comments.filter((one) => one.tag === tag.userComment))
+    found.add("comment", valueOf(tiff, entry), decodeComment);
 }
 
 interface Entry {
@@ -119,6 +122,7 @@ const iptc = { record: 2, keyword: 25, texts: new Set([5, 105, 120]) } as const;
 
 /** Keywords stand one by one, and are lines of one text. */
 function readIptc(whole: Uint8Array, found: Found): void {
+  if (found.roomBytes <= 0) return;
   const data = whole.subarray(0, mostIptcBytes);
   const view = viewOf(data);
   const keywords: Uint8Array[] = [];
@@ -131,7 +135,17 @@ function readIptc(whole: Uint8Array, found: Found): void {
     if (record === iptc.record && name === iptc.keyword) keywords.push(value);
     at = end;
   }
-  found.add(`iptc ${iptc.keyword}`, Uint8Array.from(keywords.flatMap((one) => [...one, lineEnd])));
+  found.add(`iptc ${iptc.keyword}`, linesOf(keywords));
+}
+
+function linesOf(values: readonly Uint8Array[]): Uint8Array {
+  const lines = new Uint8Array(values.reduce((size, { length }) => size + length + 1, 0)).fill(lineEnd);
+  let at = 0;
+  for (const value of values) {
+    lines.set(value, at);
+    at += value.length + 1;
+  }
+  return lines;
 }
 
 const wide = /^UNICODE/;

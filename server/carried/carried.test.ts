@@ -2,12 +2,14 @@ import { deflateSync } from "node:zlib";
 import {
   carriedExamples,
   exifWith,
+  growthOf,
   jpegWithExif,
   pngWithLongText,
   pngWithPacked,
   pngWithTexts,
   webpWithExif,
 } from "@atelier/testing/carried";
+import { pngChunk, pngFile, pngHeader } from "@atelier/testing/pictures";
 import { describe, expect, test } from "vitest";
 import { findSettings } from "./settings.ts";
 import { carriedLimits } from "./text-list.ts";
@@ -363,6 +365,44 @@ describe("files that are made to harm", () => {
     expect(Object.prototype).not.toHaveProperty("class_type");
   });
 
+  test("entries that point at the same words of a press photo cost what one does", async () => {
+    const keyword = Buffer.from([0x1c, 2, 25, 0, 1, 0x61]);
+    const words = Buffer.concat(Array.from({ length: 10_000 }, () => keyword));
+    expect(await growthOf(128, (count) => tiffOfEntries(count, words), read)).toBeLessThan(2);
+    const [found] = await read(tiffOfEntries(2, words));
+    expect(found).toEqual({ name: "iptc 25", text: "a\n".repeat(10_000) });
+  });
+
+  test("thousands of compressed texts without words are not all inflated", async () => {
+    const text = (packed: Buffer) => pngChunk("zTXt", Buffer.concat([Buffer.from("a\0\0"), packed]));
+    const after = text(deflateSync("words"));
+    for (const packed of [deflateSync(""), Buffer.from("x")]) {
+      const vain = Array.from({ length: carriedLimits.texts }, () => text(packed));
+      expect(await read(pngFile(pngHeader(1, 1), ...vain.slice(1), after))).toHaveLength(1);
+      expect(await read(pngFile(pngHeader(1, 1), ...vain, after))).toEqual([]);
+    }
+  });
+
+  test("a file has one block of camera data", async () => {
+    const exif = (text: string) => pngChunk("eXIf", exifWith(text));
+    const png = pngFile(pngHeader(1, 1), exif("first"), exif("second"));
+    expect(await read(png)).toEqual([{ name: "comment", text: "first" }]);
+  });
+
+  test.each([
+    ["a: ", '"'],
+    ['a: "', ""],
+    ["a", ': "'],
+    ['a: "\\"', '"'],
+    ["a b-", ""],
+  ])("a settings line of %j over and over is read once", async (part, end) => {
+    const make = (count: number) => `Steps: 1, Seed: ${part.repeat(count / part.length)}${end}`;
+    const work = (text: string) => {
+      for (let run = 0; run < 10; run += 1) findSettings([{ name: "parameters", text }]);
+    };
+    expect(await growthOf(1_900, make, work)).toBeLessThan(8);
+  });
+
   test("texts that make patterns slow take less than a second each", () => {
     const size = 1_024 ** 2;
     const slow = [
@@ -403,4 +443,19 @@ function graphOf(count: number): string {
       ]),
     ),
   );
+}
+
+/** A TIFF whose entries of a press photo all point at the same words. */
+function tiffOfEntries(count: number, words: Buffer): Buffer {
+  const head = Buffer.alloc(10 + 12 * count);
+  head.write("MM\0*", "latin1");
+  head.writeUInt32BE(8, 4);
+  head.writeUInt16BE(count, 8);
+  for (let at = 10; at < head.length; at += 12) {
+    head.writeUInt16BE(0x83_bb, at);
+    head.writeUInt16BE(7, at + 2);
+    head.writeUInt32BE(words.length, at + 4);
+    head.writeUInt32BE(head.length, at + 8);
+  }
+  return Buffer.concat([head, words]);
 }

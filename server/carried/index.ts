@@ -10,6 +10,6 @@
  */
 export { type SideBlock, textsOfBlocks } from "./blocks.ts";
 export { type FoundSettings, noSettings } from "./found.ts";
-export { findSettings } from "./settings.ts";
+export { findSettings, hasSettingsLine } from "./settings.ts";
 export { type CarriedText, isXmp } from "./text-list.ts";
 export { readCarriedTexts } from "./texts.ts";

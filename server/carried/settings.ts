@@ -172,10 +172,16 @@ const read: ReadonlySet<string> = new Set([
 /** Facts about the program and its files, which are no settings. */
 const facts = /hash|version|^(?:RNG|TI|Lora hashes|Module \d+)$/i;
 
+const linesOf = (text: string) => text.slice(0, mostCharacters).split(/\r?\n/);
+const isSettingsLine = (line: string) => settingsLine.test(line.slice(0, 4_000));
+
+/** Whether a text has the settings line that A1111 writes. */
+export const hasSettingsLine = (text: string): boolean => linesOf(text).some(isSettingsLine);
+
 /** The `parameters` text: prompt, `Negative prompt:`, then a line `Steps: 20, Sampler: Euler, …`. */
 function fromA1111({ text }: Part): FoundSettings | null {
-  const lines = text.slice(0, mostCharacters).split(/\r?\n/);
-  const at = lines.findLastIndex((line) => settingsLine.test(line.slice(0, 4_000)));
+  const lines = linesOf(text);
+  const at = lines.findLastIndex(isSettingsLine);
   if (at < 0) return null;
   const line = lines[at] ?? "";
   const before = lines.slice(0, at);
@@ -206,10 +212,28 @@ function fromA1111({ text }: Part): FoundSettings | null {
 
 const toNumber = (text: string | undefined) => (text === undefined ? null : numberIn({ text }, "text"));
 
-/** `Name: value, Name: "value, with a comma"`; what fits neither is left out. */
+/** `Name: value, Name: "value, with a comma"`; what fits neither is left out. Linear: no part of a line is read twice. */
 function pairsOf(line: string): ReadonlyMap<string, string> {
-  const pair = /([A-Za-z0-9][\w \-/]{0,59}): ("(?:[^"\\]|\\.)*"|[^,"]*)(?:,|$)/g;
-  return new Map([...line.matchAll(pair)].map(([, name = "", value = ""]) => [name.trim(), unquoted(value)]));
+  const pairs = new Map<string, string>();
+  const nameStart = /([A-Za-z0-9][\w \-/]{0,59}): /g;
+  const quoted = /"(?:[^"\\]|\\.)*"(?=,|$)/y;
+  const plainEnd = /[,"]|$/g;
+  let end = 0;
+  for (let found = nameStart.exec(line); found !== null; found = nameStart.exec(line)) {
+    const [, name = ""] = found;
+    const start = nameStart.lastIndex;
+    quoted.lastIndex = start;
+    let value = quoted.exec(line)?.[0];
+    if (value === undefined) {
+      plainEnd.lastIndex = start;
+      if (end < start) end = plainEnd.exec(line)?.index ?? line.length;
+      if (line[end] === '"') continue;
+      value = line.slice(start, end);
+    }
+    pairs.set(name.trim(), unquoted(value));
+    nameStart.lastIndex = start + value.length;
+  }
+  return pairs;
 }
 
 function unquoted(value: string): string {

@@ -24,15 +24,25 @@ export const isXmp = ({ name }: CarriedText): boolean => name === xmp;
 export class Found {
   readonly texts: CarriedText[] = [];
   #bytes = 0;
+  #inVain = 0;
+  #hasExif = false;
 
   /** Of what is still taken, bytes; 0 when there is enough. */
   get roomBytes(): number {
-    if (this.texts.length >= carriedLimits.texts) return 0;
+    if (this.texts.length + this.#inVain >= carriedLimits.texts) return 0;
     return Math.min(carriedLimits.textBytes, carriedLimits.allBytes - this.#bytes);
   }
 
-  /** Counts what was read in vain, so that a file of nothing but bombs ends soon. */
+  /** Whether camera data may be read: a file has one block of them. */
+  startExif(): boolean {
+    const isFirst = !this.#hasExif;
+    this.#hasExif = true;
+    return isFirst;
+  }
+
+  /** Counts what was inflated in vain, so that a file of nothing but bombs, or of thousands of broken texts, ends soon. */
   spend(bytes: number): void {
+    this.#inVain += 1;
     this.#bytes += bytes;
   }
 

@@ -91,7 +91,8 @@ async function inflate(compressed: Uint8Array, found: Found): Promise<Uint8Array
   try {
     for (;;) {
       const { value, done } = await reader.read();
-      if (done) return await joined(parts);
+      if (done && bytes > 0) return await joined(parts);
+      if (done) break;
       bytes += value.length;
       if (bytes > limitBytes) break;
       parts.push(value);

@@ -2,6 +2,7 @@ import { deflateSync } from "node:zlib";
 import {
   carriedExamples,
   exifWith,
+  growthOf,
   jpegWithExif,
   pngWithLongText,
   pngWithPacked,
@@ -299,4 +300,58 @@ describe("files that are made to harm", () => {
     const { user, system } = process.cpuUsage(from);
     expect((user + system) / 1_000).toBeLessThan(2_000);
   });
+
+  test("the first four titles and captions are looked at, and no more", async () => {
+    const box = (at: number) => ({ [0x9c_9c]: Buffer.from(`words ${at}`, "utf16le").toString("latin1") });
+    expect(await describedAs(jpegWithExif(exifWith(null, { texts: box(1) })))).toBe("words 1");
+    const machines = ["default", "untitled", "image", "picture"].map((text) =>
+      dataset(2, 120, Buffer.from(text)),
+    );
+    const own = dataset(2, 120, Buffer.from("A harbour"));
+    expect(await describedAs(jpegWithIptc(...machines.slice(0, 3), own))).toBe("A harbour");
+    expect(await describedAs(jpegWithIptc(...machines, own))).toBe("");
+  });
+
+  test("of all texts together a bounded part is looked at, small texts before large ones", async () => {
+    const record = (size: number) => `{"a":"${"x".repeat(size)}",${carriedExamples.invokeai.slice(1)}`;
+    const large = { a: "b".repeat(300_000), b: "c".repeat(400_000) };
+    const found = (size: number, others = {}) =>
+      pngWithTexts({ ...others, invokeai_metadata: record(size) }).then(describedAs);
+    expect(await found(100_000, large)).toBe("a red fox in snow");
+    expect(await found(600_000)).toBe("");
+    const words = { Title: "Brest", Description: `A harbour ${"y".repeat(900_000)}` };
+    expect(await describedAs(pngWithTexts(words))).toMatch(/^Brest\nA harbour/);
+  });
+
+  const bags = (part: string) => (count: number) =>
+    pngWithLongText(
+      "XML:com.adobe.xmp",
+      xmpWith(`<dc:subject>${part.repeat(count)}<rdf:li>a</rdf:li></dc:subject>`),
+      false,
+    );
+  test.each<readonly [string, number, (count: number) => Promise<Buffer> | Buffer]>([
+    ["items without words", 10_000, bags("<rdf:li/>")],
+    ["items without an end", 10_000, bags("<rdf:li>")],
+    ["pieces of camera data", 4_000, heicInPieces],
+  ])("four times as many %s cost less than eight times as much", async (_name, count, make) => {
+    expect(await growthOf(count, make, describedAs)).toBeLessThan(8);
+  });
 });
+
+/** A HEIC whose camera data are so many pieces of one byte. */
+function heicInPieces(count: number): Buffer {
+  const box = (type: string, ...parts: readonly Buffer[]) => {
+    const whole = Buffer.concat([u16(0), u16(0), Buffer.from(type), ...parts]);
+    whole.writeUInt32BE(whole.length);
+    return whole;
+  };
+  const entry = box("infe", u16(0x02_00), u16(0), u16(1), u16(0), Buffer.from("Exif\0"));
+  const items = box("iinf", u16(0), u16(0), u16(1), entry);
+  const piece = Buffer.concat([u16(0), u16(0), u16(0), u16(1)]);
+  const head = [u16(0), u16(0), u16(0x44_00), u16(1), u16(1), u16(0), u16(count)];
+  const places = box("iloc", ...head, ...Array.from({ length: count }, () => piece));
+  return Buffer.concat([
+    box("ftyp", Buffer.from("heic\0\0\0\0mif1heic")),
+    box("meta", u16(0), u16(0), items, places),
+  ]);
+}

@@ -1,8 +1,16 @@
 import type { DescribedBy } from "../db/index.ts";
-import { type CarriedText, findSettings, isXmp, readCarriedTexts, textsOfBlocks } from "../carried/index.ts";
+import {
+  type CarriedText,
+  findSettings,
+  hasSettingsLine,
+  isXmp,
+  readCarriedTexts,
+  textsOfBlocks,
+} from "../carried/index.ts";
 import { isHeif, sideBlocksOfHeif } from "./formats/heif.ts";
 import { sideBlocksOfGif } from "./formats/simple.ts";
 import type { IngestInput } from "./image.ts";
+import { uploadLimits } from "./limits.ts";
 import { cleanDescription, titleOfFile } from "./title.ts";
 
 /** Columns of the row of an upload. */
@@ -28,7 +36,7 @@ export async function wordsOf(
 /** Empty where the file says nothing, and where what it says cannot be read. */
 async function describeFile(bytes: Buffer, title: string): Promise<string> {
   try {
-    return cleanDescription(partsOf(await textsOf(bytes), title).join("\n"));
+    return cleanDescription(partsOf(lookedAt(await textsOf(bytes)), title).join("\n"));
   } catch {
     // Anybody may have made the file, and its words are no condition of taking its picture.
     return "";
@@ -41,16 +49,36 @@ async function textsOf(bytes: Buffer): Promise<readonly CarriedText[]> {
   return readCarriedTexts(bytes);
 }
 
+/**
+ * Of all texts of a file together no more is looked at, so that its words cost no more than the decoding of a small picture. The
+ * smallest come first: one large text takes no room from the others.
+ */
+const mostOfAllCharacters = 512 * 1_024;
+
+/** In the order of the file. */
+function lookedAt(texts: readonly CarriedText[]): readonly CarriedText[] {
+  let left = mostOfAllCharacters;
+  const most = new Map<CarriedText, number>();
+  for (const one of texts.toSorted((a, b) => a.text.length - b.text.length)) {
+    most.set(one, left);
+    left -= Math.min(one.text.length, left);
+  }
+  return texts.map((one) => ({ name: one.name, text: one.text.slice(0, most.get(one)) }));
+}
+
 /** Each part once, the words of a person first: a long prompt is cut. */
 function partsOf(texts: readonly CarriedText[], fileTitle: string): string[] {
   const xmp = texts.filter(isXmp).map(({ text }) => readXmp(text));
   const named = (...names: readonly string[]) =>
     names.flatMap((name) => texts.filter((one) => one.name.toLowerCase() === name).map(({ text }) => text));
-  const titles = [...xmp.map(({ title }) => title), ...named("iptc 5", "iptc 105", "title", "exif 40091")];
-  const captions = [
+  const titles = firstOf([
+    ...xmp.map(({ title }) => title),
+    ...named("iptc 5", "iptc 105", "title", "exif 40091"),
+  ]);
+  const captions = firstOf([
     ...xmp.map(({ description }) => description),
     ...named("iptc 120", "description", "exif 270", "exif 40092", "exif 40095"),
-  ];
+  ]);
   const keywords = [
     ...xmp.map(({ subjects }) => subjects),
     ...named("iptc 25").map((text) => text.split("\n")),
@@ -63,13 +91,21 @@ function partsOf(texts: readonly CarriedText[], fileTitle: string): string[] {
     captions.find(isOfPerson),
     keywords?.slice(0, mostKeywords).join(", "),
     promptOf([...texts, ...captions.map((text) => ({ name: "", text }))]),
-  ].map((part) => (part ?? "").trim());
+  ].map((part) => (part ?? "").slice(0, mostCharactersOfPart).trim());
   return parts.filter(
     (part, at) => part !== "" && !parts.slice(0, at).some((before) => spell(before).includes(spell(part))),
   );
 }
 
 const mostKeywords = 200;
+/** A description that is cleaned begins with no more of it. */
+const mostCharactersOfPart = 4 * uploadLimits.descriptionCharacters;
+
+const mostAlike = 4;
+/** Different texts for the same thing, of which more are not looked at. */
+const firstOf = (texts: readonly string[]) =>
+  [...new Set(texts.filter((text) => text.trim() !== ""))].slice(0, mostAlike);
+
 /** More of a text is not looked at. */
 const mostCharacters = 100_000;
 
@@ -100,7 +136,8 @@ const hasWords = /\p{L}/u;
 function isOfPerson(text: string): boolean {
   const spelt = spell(text.slice(0, mostCharacters));
   if (!hasWords.test(spelt) || ofMachines.some((pattern) => pattern.test(spelt))) return false;
-  return findSettings([{ name: "", text: text.slice(0, mostCharacters) }]) === null;
+  // JSON of other programs is found by its braces above.
+  return !hasSettingsLine(text);
 }
 
 interface XmpWords {
@@ -113,8 +150,7 @@ interface XmpWords {
  * The words of an XMP packet, looked up by their names. It is not read as XML, whose entities and nesting have no end: only the
  * names that every program writes are known.
  */
-function readXmp(packet: string): XmpWords {
-  const xml = packet.slice(0, mostXmpCharacters);
+function readXmp(xml: string): XmpWords {
   const [, prefix = "dc"] =
     /xmlns:([\w.-]{1,50})\s*=\s*["']http:\/\/purl\.org\/dc\/elements\/1\.1\/["']/.exec(xml) ?? [];
   const inLanguages = (name: string) => {
@@ -127,8 +163,6 @@ function readXmp(packet: string): XmpWords {
     subjects: itemsIn(elementOf(xml, `${prefix}:subject`)).map(({ text }) => text),
   };
 }
-
-const mostXmpCharacters = 1_000_000;
 
 /** What stands in the first element of this name; empty without one. */
 function elementOf(xml: string, name: string): string {
@@ -144,16 +178,20 @@ interface Item {
 /** The items of a list, or a text that stands alone. */
 function itemsIn(xml: string): Item[] {
   const items: Item[] = [];
-  for (let at = xml.indexOf("<rdf:li"); at >= 0 && items.length < mostKeywords;) {
+  let at = xml.indexOf("<rdf:li");
+  // Items without words are counted too: each costs a search.
+  for (let turns = 0; at >= 0 && turns < mostKeywords; turns += 1) {
     const start = xml.indexOf(">", at);
-    const end = xml.indexOf("</rdf:li>", start);
-    if (start < 0 || end < 0) break;
-    if (xml[start - 1] !== "/")
+    if (start < 0) break;
+    const isEmpty = xml[start - 1] === "/";
+    const end = isEmpty ? start : xml.indexOf("</rdf:li>", start);
+    if (end < 0) break;
+    if (!isEmpty)
       items.push({
         text: plainText(xml.slice(start + 1, end)),
         isDefault: xml.slice(at, Math.min(start, at + 200)).includes("x-default"),
       });
-    at = xml.indexOf("<rdf:li", xml[start - 1] === "/" ? start : end);
+    at = xml.indexOf("<rdf:li", end);
   }
   return items.length > 0 || xml === "" ? items : [{ text: plainText(xml), isDefault: true }];
 }

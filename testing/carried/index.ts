@@ -33,6 +33,28 @@ export function pngWithPacked(name: string, packed: Buffer): Promise<Buffer> {
   return withPngChunks([pngChunk("zTXt", Buffer.concat([Buffer.from(`${name}\0\0`, "latin1"), packed]))]);
 }
 
+/**
+ * How many times the processor time grows with four times the input, by the least of some runs each: about 4 where it is linear,
+ * 16 where it is quadratic. What costs less than a millisecond is no growth.
+ */
+export async function growthOf<Input>(
+  size: number,
+  make: (size: number) => Promise<Input> | Input,
+  work: (input: Input) => unknown,
+): Promise<number> {
+  const costOf = async (input: Input) => {
+    const costs: number[] = [];
+    for (let run = 0; run < 4; run += 1) {
+      const before = process.cpuUsage();
+      await work(input);
+      costs.push(process.cpuUsage(before).user);
+    }
+    return Math.max(1_000, Math.min(...costs));
+  };
+  const small = await costOf(await make(size));
+  return (await costOf(await make(4 * size))) / small;
+}
+
 type Order = "big" | "little";
 
 /** Camera data with a comment in UTF-16, and texts of the first directory by their tags. */

@@ -232,9 +232,11 @@ function sideItemData(data: Buffer, { kinds, file, inner }: SideItems): SideBloc
   let leftBytes = sideBytes;
   for (const { id, isInner, start, size } of placesOf(data)) {
     const piece = (isInner ? inner : file).subarray(start, start + size);
-    if (!kinds.has(id) || piece.length > leftBytes) continue;
+    if (!kinds.has(id) || piece.length === 0 || piece.length > leftBytes) continue;
     leftBytes -= piece.length;
-    pieces.set(id, [...(pieces.get(id) ?? []), piece]);
+    const own = pieces.get(id);
+    if (own) own.push(piece);
+    else pieces.set(id, [piece]);
   }
   return [...pieces].map(([id, own]) => {
     const [kind, whole] = [kinds.get(id) ?? "exif", Buffer.concat(own)];
