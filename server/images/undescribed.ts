@@ -5,6 +5,7 @@ import { type Db, schema } from "../db/index.ts";
 import type { Locale } from "../locales.ts";
 import { type ImageDisk, openObject } from "../storage/index.ts";
 import { objectKey, type StoredObject } from "./image.ts";
+import { cleanDescription } from "./title.ts";
 
 const { assistantSettings, descriptionTries, images, jobs, users } = schema;
 
@@ -61,7 +62,7 @@ export async function storeModelDescription(
   const rows = await db.execute(sql`
     with wanted as (select i.id from ${withOwner} where i.id = ${id} and ${isUndescribed} for update of i),
       untried as (delete from ${descriptionTries} where image_id in (select id from wanted))
-    update ${images} set description = ${text}, described_by = 'model' from wanted where ${images}.id = wanted.id
+    update ${images} set description = ${cleanDescription(text)}, described_by = 'model' from wanted where ${images}.id = wanted.id
     returning ${images}.id`);
   return rows.length > 0;
 }

@@ -116,6 +116,13 @@ test("pictures without words are described, newest first and one at a time, and 
   });
 });
 
+test("what a model writes is stored without marks that nobody sees", async () => {
+  const id = await addPicture();
+  llm.answer = () => ({ text: "A red\u202E wall\u0001 in\u200B the evening sun." });
+  await describe();
+  expect(await wordsOf(id)).toEqual(["A red wall in the evening sun.", "model"]);
+});
+
 test("a description is found by its meaning", async () => {
   await addTinyTextModel(fixture.services.env);
   const id = await addPicture();
