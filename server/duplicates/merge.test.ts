@@ -141,6 +141,18 @@ test("the kept picture gets a description when it has none, with whose it is, an
   expect(await described()).toEqual(["Mine", "owner"]);
 });
 
+test("a description that the owner emptied stays empty", async () => {
+  const { db } = opened.services;
+  const [keepId, one] = await addPair();
+  await db
+    .update(images)
+    .set({ description: "A harbour", describedBy: "file" })
+    .where(eq(images.ownerId, ownerId));
+  await changeImage(opened.services, { ownerId, id: keepId, description: "" });
+  const merge = await mergeDuplicates(opened.services, { ownerId, keepId, removeIds: [one] });
+  expect(merge.after).toMatchObject({ description: "", describedBy: "owner" });
+});
+
 test("a merge puts nothing on a board whose sharing ends meanwhile", async () => {
   const { db } = opened.services;
   const boardOwner = await addUser(opened.services);

@@ -81,7 +81,9 @@ async function mergeIn(tx: Tx, { ownerId, keepId, removeIds }: MergeInput): Prom
   const removedIds = removed.map(({ id }) => id);
   const { rating, starred, title, description, describedBy } = kept;
   const before = { rating, starred, title, description, describedBy };
-  const described = [kept, ...removed].find((row) => row.description !== "") ?? kept;
+  // What the owner emptied stays empty.
+  const described =
+    describedBy === "owner" ? kept : ([kept, ...removed].find((row) => row.description !== "") ?? kept);
   const after = {
     rating: Math.max(...rows.map(({ rating }) => rating)),
     starred: rows.some(({ starred }) => starred),
