@@ -136,6 +136,19 @@ describe("A submit to Google", () => {
     },
   );
 
+  it("takes no draft where a gateway with underscores counts no picture", async () => {
+    google.answer = json({
+      candidates: [
+        {
+          finish_reason: "STOP",
+          content: { parts: [{ thought: true, inline_data: { data: inline("draft") } }, { text: "Voilà." }] },
+        },
+      ],
+      usage_metadata: { candidates_tokens_details: [{ modality: "IMAGE", token_count: 0 }] },
+    });
+    expect(await google.submit()).toMatchObject({ run: { state: "failed" } });
+  });
+
   it.each([
     ["SAFETY", "moderation"],
     ["IMAGE_SAFETY", "moderation"],

@@ -142,7 +142,7 @@ function countsPicture(usage: unknown): boolean | null {
   const details = eitherOf(readRecord(usage), "candidatesTokensDetails");
   const counts = Array.isArray(details) ? details.map(readRecord) : [];
   if (counts.length === 0) return null;
-  return counts.some(({ modality, tokenCount }) => modality === "IMAGE" && tokenCount !== 0);
+  return counts.some((count) => count["modality"] === "IMAGE" && eitherOf(count, "tokenCount") !== 0);
 }
 
 /** Drafts of the model's thinking are no results, unless it ended well with nothing else: some models mark all as thoughts. */

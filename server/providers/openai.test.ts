@@ -51,6 +51,16 @@ describe("A submit to an images server of OpenAI's kind", () => {
     { output: { task_id: "task-1", task_status: "PENDING" }, request_id: "r" },
     { code: 200, data: { id: 7, state: "in progress" } },
     { id: "task-1", polling_url: "https://eu.pictures.test/get_result?id=task-1" },
+    { task_id: "task-1" },
+    { code: 200, msg: "success", data: { taskId: "task-1" } },
+    { data: [{ jobId: 7 }], message: "Accepted" },
+    { data: { taskId: "task-1", state: "waiting" } },
+    { id: "task-1", status: "generating" },
+    { id: "task-1", status: "Queueing" },
+    { task_id: "task-1", status: "success", images: [] },
+    { data: { id: "task-1", status: "created", outputs: [], urls: { get: "https://tasks.test/1" } } },
+    { data: { task_id: "QkxYWJj" }, status_url: "https://tasks.test/1" },
+    { id: 7, status: "processing", fetch_result: "https://tasks.test/7", future_links: ["https://a.test/1"] },
   ])("that names a task may have been paid, and nobody else is asked: %j", async (body) => {
     openai.answer = json(body);
     expect(await failureOf(openai.submit())).toEqual(["lost", null]);
@@ -60,6 +70,24 @@ describe("A submit to an images server of OpenAI's kind", () => {
     { id: "task-1", status: "processing", data: [{ url: "https://pictures.test/1.png" }] },
     { id: "task-1", status: "Ready", result: { sample: "https://pictures.test/1.png" } },
     { output: [{ id: "call-1", status: "in_progress", result: "https://pictures.test/1.png" }] },
+    { id: "task-1", status: "created", url: "https://pictures.test/1.png" },
+    { id: "task-1", status: "accepted", result: { url: "https://pictures.test/1.png" } },
+    { id: "task-1", status: "created", results: ["https://pictures.test/1.png"] },
+    { task_id: "task-1", status_url: "https://tasks.test/1", image_url: "https://pictures.test/1.png" },
+    { task_id: "task-1", status: "completed", result_url: "https://pictures.test/1.png" },
+    {
+      id: "task-1",
+      status: "created",
+      urls: { get: "https://tasks.test/1" },
+      artifacts: [{ uri: "https://pictures.test/1.png" }],
+    },
+    {
+      data: {
+        task_id: "task-1",
+        task_status: "SUCCEEDED",
+        results: [{ url: "https://pictures.test/1.png" }],
+      },
+    },
   ])("that has its picture is no task: %j", async (body) => {
     openai.answer = json(body);
     expect((await openai.submit()).run).toMatchObject({
@@ -68,9 +96,25 @@ describe("A submit to an images server of OpenAI's kind", () => {
     });
   });
 
+  it("that has its picture as base64 is no task", async () => {
+    const picture = Buffer.from("made");
+    openai.answer = json({ id: "task-1", status: "created", b64_json: picture.toString("base64") });
+    expect((await openai.submit()).run).toMatchObject({ state: "succeeded", outputs: [{ bytes: picture }] });
+  });
+
+  it.each([{ task_id: "task-1", status: "failed" }, { task_id: "" }, { job_id: null, state: "ERROR" }])(
+    "that names a task which has failed, or none, has made nothing: %j",
+    async (body) => {
+      openai.answer = json(body);
+      expect(await failureOf(openai.submit())).toEqual(["internal", null]);
+    },
+  );
+
   it.each(["Content Moderated", "Request Moderated"])("whose state is a refusal: %s", async (status) => {
-    openai.answer = json({ id: "task-1", status, result: null });
-    expect((await openai.submit()).run).toMatchObject({ state: "failed", error: { class: "moderation" } });
+    for (const name of ["id", "task_id"]) {
+      openai.answer = json({ [name]: "task-1", status, result: null });
+      expect((await openai.submit()).run).toMatchObject({ state: "failed", error: { class: "moderation" } });
+    }
   });
 
   it.each([

@@ -14,7 +14,7 @@ import {
   type Submission,
 } from "./port.ts";
 import { readError, readRecord, readText } from "./read.ts";
-import { isContentRefusal, kindOfRefusal, madeRun, statusError } from "./refusals.ts";
+import { isContentRefusal, kindOfRefusal, madeRun, statusError, withoutTask } from "./refusals.ts";
 import { sentenceOf } from "./sentences.ts";
 
 const timeoutMs = 170_000;
@@ -113,10 +113,9 @@ function withAddress(item: unknown, baseUrl: string): unknown {
  */
 function toRun(answer: ProviderAnswer): RunState {
   const body = readRecord(answer.json);
-  const { data, choices } = body;
-  // It was taken, and may be paid: nobody else may be asked for the same.
-  if (isTask(body)) throw new ProviderError("lost", "The answer names a task in place of a picture.");
-  const others = isFailed(body) ? placesOf(body) : answer.json;
+  const json = isFailed(body) ? answer.json : withoutTask(answer.json);
+  const { data, choices } = readRecord(json);
+  const others = isFailed(body) ? placesOf(body) : json;
   const read = madeRun(Array.isArray(data) && data.length > 0 ? data : others, body);
   const hasMade = read.state === "failed" ? read.error.isCharged : hasOutputs(read);
   if (hasMade) return read;
@@ -135,25 +134,6 @@ function toRun(answer: ProviderAnswer): RunState {
 function refusedState({ status }: Readonly<Record<string, unknown>>): string | null {
   const state = readText(status);
   return state !== null && isContentRefusal(state) ? state : null;
-}
-
-const openStates =
-  /^(?:queued|pending|submitted|accepted|created|starting|processing|running|in[ _-]?(?:progress|queue))$/i;
-const taskIds = ["task_id", "taskId", "id", "request_id", "requestId", "job_id", "polling_url"];
-
-/**
- * Whether the server has begun to make a picture, for which it wants to be asked again at an address of its own. The task may
- * stand where the pictures would.
- */
-function isTask(body: Readonly<Record<string, unknown>>): boolean {
-  const places = [body["data"], body["output"], body["task"], body["result"]];
-  const all = [body, ...places.flat().map(readRecord)];
-  const isBegun = all.some((one) => {
-    const states = [one["status"], one["task_status"], one["state"]].map((state) => readText(state) ?? "");
-    const isOpen = states.some((state) => openStates.test(state)) || readText(one["polling_url"]) !== null;
-    return isOpen && taskIds.some((name) => ["string", "number"].includes(typeof one[name]));
-  });
-  return isBegun && !isFailed(body) && outputsOf(placesOf(body)).length === 0;
 }
 
 /** Of a run that is paid. */

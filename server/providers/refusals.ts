@@ -212,3 +212,63 @@ export function failedRun(
   const errorClass = kindOfRefusal(text, null) === "moderation" ? "moderation" : otherwise;
   return { state: "failed", error: new ProviderError(errorClass, text, { words: text }), costUsd };
 }
+
+const openStates =
+  /^(?:queued|queue?ing|pending|waiting|submitted|accepted|created|starting|processing|running|generating|in[ _-]?(?:progress|queue))$/i;
+const failedStates = /fail|error|cancel|reject|refus|denied|abort|expired/i;
+const ownTaskIds = ["task_id", "taskId", "job_id", "jobId"];
+const taskIds = [...ownTaskIds, "id", "request_id", "requestId", "polling_url"];
+
+type Task = "begun" | "ended";
+
+/** What an object says of the task that it names; null where it names none, or one that has failed. */
+function taskOf(one: Readonly<Record<string, unknown>>): Task | null {
+  const named = [one["status"], one["task_status"], one["state"]].map(readText);
+  const states = named.filter((state) => state !== null);
+  const isNamed = (name: string) => readText(one[name]) !== null || typeof one[name] === "number";
+  const isOpen = states.some((state) => openStates.test(state)) || readText(one["polling_url"]) !== null;
+  if (isOpen && taskIds.some(isNamed)) return "begun";
+  const hasFailed = states.some((state) => failedStates.test(state) || isContentRefusal(state));
+  if (hasFailed || !ownTaskIds.some(isNamed)) return null;
+  return states.length === 0 ? "begun" : "ended";
+}
+
+/**
+ * The tasks that an answer names: the server has begun to make a picture, for which it mostly wants to be asked again at an
+ * address of its own. They may stand where the pictures would.
+ */
+function tasksOf(json: unknown): readonly Task[] {
+  const { data, output, task, result } = readRecord(json);
+  return [json, data, output, task, result].flat().flatMap((place) => taskOf(readRecord(place)) ?? []);
+}
+
+/** The members of a task whose address is a picture and no place to ask again. */
+const pictureNames =
+  /^(?:ur[il]|data|result|output|sample)$|image|img|picture|photo|output_?ur|download|^file/i;
+
+function isQuestion([name, member]: readonly [string, unknown]): boolean {
+  if (taskIds.includes(name) || /links?$/i.test(name)) return true;
+  if (name === "urls") return !Array.isArray(member);
+  return typeof member === "string" && /^\s*https?:/i.test(member) && !pictureNames.test(name);
+}
+
+/** An answer without what is there to ask again for its task. */
+function withoutQuestions(value: unknown, depth = 6): unknown {
+  if (typeof value !== "object" || value === null || depth === 0) return value;
+  if (Array.isArray(value)) return value.map((item: unknown) => withoutQuestions(item, depth - 1));
+  const members = Object.entries(value).filter((member) => !isQuestion(member));
+  return Object.fromEntries(members.map(([name, member]) => [name, withoutQuestions(member, depth - 1)]));
+}
+
+/**
+ * An answer as that of a server which makes its pictures at once, without the addresses of a task that it has begun; throws
+ * class `lost` where it names a task in place of a picture.
+ */
+export function withoutTask(json: unknown): unknown {
+  const tasks = tasksOf(json);
+  const rest = tasks.includes("begun") ? withoutQuestions(json) : json;
+  // It was taken, and may be paid: nobody else may be asked for the same.
+  if (tasks.length > 0 && outputsOf(rest).length === 0)
+    throw new ProviderError("lost", "The answer names a task in place of a picture.");
+  return rest;
+}
