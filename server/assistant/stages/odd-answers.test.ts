@@ -136,6 +136,15 @@ describe("chunks that are not quite those of the API", () => {
   test.each([
     ["an event of nothing as a sign of life", `data:\n\n${lines(...words)}data: \n\n${lines(stop)}`],
     ["one line break behind each chunk", plain.replaceAll("\n\n", "\n")],
+    ["words before its chunks, with one line break", `data: ping\n${plain.replaceAll("\n\n", "\n")}`],
+    [
+      "a cut chunk before them, with one line break",
+      `data: {"choices":[{"del\n${plain.replaceAll("\n\n", "\n")}`,
+    ],
+    [
+      "JSON over several lines that are JSON",
+      lines('{"choices":[\ndata: {"delta":{"content":"Red linen."}}\ndata: ]}', stop),
+    ],
     ["returns alone", plain.replaceAll("\n", "\r")],
     ["returns and line breaks", plain.replaceAll("\n", "\r\n")],
     ["JSON over several lines", lines('{"choices":[{\ndata: "delta":{"content":"Red linen."}}]}', stop)],
@@ -160,7 +169,11 @@ describe("chunks that are not quite those of the API", () => {
   });
 
   test("words in place of JSON say why an answer ends, and may be asked for again", async () => {
-    for (const told of ["data: Internal Server Error\n\n", "event: error\ndata: no worker\n\n"])
+    for (const told of [
+      "data: Internal Server Error\n\n",
+      "event: error\ndata: no worker\n\n",
+      "data: no worker\ndata: [DONE]\n",
+    ])
       expect(await failure(lines(...words) + told)).toMatchObject({ class: "unavailable" });
   });
 
@@ -542,14 +555,21 @@ describe("calls that are not quite those of the API", () => {
     });
 
     test("not what a model thinks of without the beginning of its thought", async () => {
-      const text = `Perhaps <tool_call>${object}</tool_call>?</think>Red linen.`;
-      const { text: said, calls } = await hear(lines(...lettersOf(text), stop, "[DONE]"));
-      expect(calls).toEqual([]);
-      expect(said).toContain("Red linen.");
+      for (const end of ["</think>", "</seed:think>", "[/THINK]"]) {
+        const text = `Perhaps <tool_call>${object}</tool_call>?${end}Red linen.`;
+        const { text: said, calls } = await hear(lines(...lettersOf(text), stop, "[DONE]"));
+        expect(calls).toEqual([]);
+        expect(said).toContain("Red linen.");
+      }
     });
 
-    test("not what a model thinks of", async () => {
-      const text = `<think>Perhaps <tool_call>${object}</tool_call>?</think>Red linen.`;
+    test.each([
+      ["<think>", "</think>"],
+      ["<seed:think>", "</seed:think>"],
+      ["<thoughts>", "</thoughts>"],
+      ["◁think▷", "◁/think▷"],
+    ])("not what a model thinks of in %s", async (begin, end) => {
+      const text = `${begin}Perhaps <tool_call>${object}</tool_call>?${end}Red linen.`;
       const { text: said, calls } = await hear(lines(choice({ content: text }), stop, "[DONE]"));
       expect({ said, calls }).toEqual({ said: "Red linen.", calls: [] });
     });

@@ -27,6 +27,8 @@ const closings = [
   "<\\|(?:END_THINKING|end_of_thought)\\|>",
   "<channel\\|>",
 ];
+/** Each mark at which thinking begins or, as its group `closing`, ends. */
+export const thinkingMarks = new RegExp(`${openings.join("|")}|(?<closing>${closings.join("|")})`, "gi");
 /** Marks of the harmony format: a channel begins, a message ends. Without its marks the final channel begins with this word. */
 const harmony = [
   "<\\|channel\\|>[^<]*(?:<\\|constrain\\|>[^<]*)?<\\|message\\|>",

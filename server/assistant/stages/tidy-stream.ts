@@ -52,17 +52,20 @@ class ChunkReader {
     const failed = errorLine.exec(line)?.[1];
     const data = failed ?? dataLine.exec(line)?.[1]?.trim();
     if (data === undefined) return line.trim() === "" ? this.#endEvent() : line;
-    if (data === "[DONE]") return `${this.#finish()}${line}\n`;
+    if (data === "[DONE]") return `${this.#endEvent()}\n${this.#finish()}${line}\n`;
     const chunk = this.#gather(data);
     if (chunk === null) return "";
     return this.#tell(failed === undefined ? this.#upToEnd(chunk) : { error: errorIn(chunk) ?? chunk });
   }
 
-  /** The chunk that is whole with this line; null before, and for an event of nothing, which is a sign of life. */
+  /**
+   * The chunk that is whole with this line, or by itself behind lines that were none; null before, and for an event of nothing,
+   * which is a sign of life.
+   */
   #gather(data: string): Fields | null {
     if (data === "") return null;
     const lines = [...this.#begun, data];
-    const chunk = parse(lines.join("\n"));
+    const chunk = parse(lines.join("\n")) ?? wholeChunk(data);
     this.#begun = chunk === null ? lines : [];
     return chunk;
   }
@@ -129,6 +132,13 @@ function parse(text: string): Fields | null {
   } catch {
     return null;
   }
+}
+
+/** A line that is a chunk, and no part of one over several lines. */
+function wholeChunk(line: string): Fields | null {
+  const chunk = parse(line);
+  const isWhole = Array.isArray(chunk?.["choices"]) || chunk?.["error"] !== undefined;
+  return isWhole ? chunk : null;
 }
 
 function isCut(line: string): boolean {

@@ -1,4 +1,5 @@
 import { outermostObjects } from "./loose-json.ts";
+import { thinkingMarks } from "./thinking.ts";
 
 /*
  * Calls of tools as models write them in their own markup. A server whose parser does not know the markup leaves it in the
@@ -46,11 +47,13 @@ const longestCall = 6_000;
 /** Before the first word. */
 const longestGap = 100;
 
+/** Whether each mark of a thought in a text ends one. */
+const thoughtEnds = (text: string) =>
+  [...text.matchAll(thinkingMarks)].map(({ groups }) => groups?.["closing"] !== undefined);
 /** Where models think aloud nothing is called. */
-const thinking = /<(\/?)(?:think(?:ing)?|thought|reasoning)>/gi;
-const isThought = (text: string) => [...text.matchAll(thinking)].at(-1)?.[1] === "";
+const isThought = (text: string) => thoughtEnds(text).at(-1) === false;
 /** Some templates swallow the beginning of a thought. */
-const endsThought = (text: string) => [...text.matchAll(thinking)][0]?.[1] === "/";
+const endsThought = (text: string) => thoughtEnds(text)[0] === true;
 
 /** Whether a text ends in a block of code that shows something: a whole answer may also be a block. */
 function isExample(text: string): boolean {
