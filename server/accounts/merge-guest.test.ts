@@ -142,6 +142,27 @@ test("a guest who signs in to an account with the same bytes loses no picture th
   expect(await db.$count(jobs, eq(jobs.ownerId, accountId))).toBe(2);
 });
 
+test("a guest who wants no pictures described does not get it by signing in, whatever the account says", async () => {
+  const { db } = fixture.services;
+  const { assistantSettings } = schema;
+  const wishes = [
+    [false, undefined, [false]],
+    [false, true, [false]],
+    [true, false, [false]],
+    [true, undefined, []],
+  ] as const;
+  for (const [at, [ofGuest, ofAccount, merged]] of wishes.entries()) {
+    const guestId = await userOf((await openGuest(fixture.services)).headers);
+    const accountId = await userOf((await openAccount(fixture.services, `wishes-${at}@example.com`)).headers);
+    await db.insert(assistantSettings).values({ userId: guestId, describesPictures: ofGuest });
+    if (ofAccount !== undefined)
+      await db.insert(assistantSettings).values({ userId: accountId, describesPictures: ofAccount });
+    await mergeGuest(db, { guestId, accountId, bytesPerUser });
+    const rows = await db.select().from(assistantSettings).where(eq(assistantSettings.userId, accountId));
+    expect(rows.map(({ describesPictures }) => describesPictures)).toEqual(merged);
+  }
+});
+
 test("pictures that come in while a guest is merged are merged as well", async () => {
   const account = await openAccount(fixture.services, "racing@example.com");
   const guest = await openGuest(fixture.services);
@@ -370,7 +391,7 @@ test("every table that belongs to a user is either moved or dies with the sessio
     "assistant_conversations",
     "assistant_messages",
     "assistant_runs",
-    // The account's own counts.
+    // The account's own counts, but a guest's wish that no pictures are described stays.
     "assistant_settings",
     "batches",
     // Boards are shared with accounts alone.

@@ -177,12 +177,19 @@ const ownTables = [
   "proposals",
 ] as const;
 
-/** Batches, edits, and what the guest said to the assistant; whether memory is paused the account decides. */
+/**
+ * Batches, edits, and what the guest said to the assistant; whether memory is paused the account decides. Pictures that either
+ * does not want described are described for neither.
+ */
 async function moveOwnRows(tx: Tx, { guestId, accountId }: MergeGuestInput): Promise<void> {
   for (const table of ownTables)
     await tx.execute(
       sql`update ${sql.identifier(table)} set owner_id = ${accountId} where owner_id = ${guestId}`,
     );
+  await tx.execute(sql`
+    insert into assistant_settings (user_id, describes_pictures)
+    select ${accountId}, false from assistant_settings where user_id = ${guestId} and not describes_pictures
+    on conflict (user_id) do update set describes_pictures = false`);
 }
 
 /**
