@@ -16,6 +16,8 @@ interface TurnInput {
   readonly mostRetryMs?: number;
   /** Takes the turn also before it is due. */
   readonly isForced?: boolean;
+  /** Asked after the work: false when it did not come to what may fail, so that the failures before it still count. */
+  readonly hasTried?: () => boolean;
   /** On abort the turn is given back, neither done nor failed. */
   readonly signal?: AbortSignal;
 }
@@ -29,14 +31,14 @@ export async function inTurn<T>(
   input: TurnInput,
   work: (turn: Turn) => Promise<T>,
 ): Promise<T | null> {
-  const { everyMs, retryMs = everyMs, mostRetryMs, signal } = input;
+  const { everyMs, retryMs = everyMs, mostRetryMs, hasTried = () => true, signal } = input;
   const turn = await takeTurn(services, input);
   if (!turn) return null;
   const renewal = { name: turn.name, everyMs: renewMs, renew: () => renewTurn(services, turn) };
   let end: TurnEnd = { waitMs: 0, isDone: false };
   try {
     const result = await whileHeld(services, renewal, () => work(turn));
-    if (!signal?.aborted) end = { waitMs: everyMs, isDone: true };
+    if (!signal?.aborted) end = { waitMs: everyMs, isDone: true, keepsFailures: !hasTried() };
     return result;
   } catch (error) {
     const growing = mostRetryMs === undefined ? {} : { mostWaitMs: mostRetryMs };

@@ -58,6 +58,8 @@ export interface TurnEnd {
   readonly waitMs: number;
   /** False without an error: the turn is given back. */
   readonly isDone: boolean;
+  /** Done without what failed before: the failures in a row stay. */
+  readonly keepsFailures?: boolean;
   /** Why the work failed. */
   readonly error?: string;
   /** The wait doubles with each failure in a row, up to this, ms. */
@@ -66,9 +68,10 @@ export interface TurnEnd {
 
 /** Ends a turn and stores how it went. Nothing happens when another process has taken it over. */
 export async function endTurn({ db }: Input, turn: Turn, end: TurnEnd): Promise<void> {
-  const { waitMs, isDone, error, mostWaitMs } = end;
+  const { waitMs, isDone, keepsFailures = false, error, mostWaitMs } = end;
   const tookMs = sql`round(extract(epoch from clock_timestamp() - ${turns.beganAt}) * 1000)`;
-  const done = isDone ? { failures: 0, doneAt: sql`clock_timestamp()`, tookMs } : {};
+  const forgiven = keepsFailures ? {} : { failures: 0 };
+  const done = isDone ? { ...forgiven, doneAt: sql`clock_timestamp()`, tookMs } : {};
   const failed =
     error === undefined
       ? {}
