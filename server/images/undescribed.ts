@@ -32,18 +32,21 @@ const growth = 6;
 
 interface FindInput {
   readonly model: string;
-  /** Only pictures of the last hour. */
-  readonly isRecent: boolean;
+  /** Ids between which they are, each without itself. */
+  readonly after?: string;
+  readonly before?: string;
   readonly most: number;
 }
 
 /** The newest pictures that this model may describe now. */
-export async function findUndescribed(db: Db, { model, isRecent, most }: FindInput): Promise<Undescribed[]> {
-  const recent = isRecent ? sql`and i.created_at > clock_timestamp() - interval '1 hour'` : sql``;
+export async function findUndescribed(db: Db, find: FindInput): Promise<Undescribed[]> {
+  const { model, after, before, most } = find;
+  const newer = after === undefined ? sql`` : sql`and i.id > ${after}`;
+  const older = before === undefined ? sql`` : sql`and i.id < ${before}`;
   const rows = await db.execute<Undescribed>(sql`
     select i.id, i.owner_id as "ownerId", i.storage_key as "storageKey", i.mime, coalesce(u.locale, u.browser_locale) as locale
     from ${withOwner} left join ${descriptionTries} t on t.image_id = i.id and t.model = ${model}
-    where ${isUndescribed} ${recent} and coalesce(t.tries < ${mostTries} and t.due_at <= clock_timestamp(), true)
+    where ${isUndescribed} ${newer} ${older} and coalesce(t.tries < ${mostTries} and t.due_at <= clock_timestamp(), true)
     order by i.id desc limit ${most}`);
   return [...rows];
 }
@@ -82,7 +85,8 @@ export async function noteTry(db: Db, { id, model, isCounted }: TryInput): Promi
   const before = sql`case when known.model = excluded.model then known.tries else 0 end`;
   await db.execute(sql`
     insert into ${descriptionTries} as known (image_id, model, tries, due_at)
-    select id, ${model}, ${added}::smallint, ${dueAfter(sql`${added}::int`)} from ${images} where id = ${id}
+    select id, ${model}, ${added}::smallint, ${dueAfter(sql`${added}::int`)} from (
+      select id from ${images} where id = ${id} for key share) there
     on conflict (image_id) do update set model = excluded.model, tries = (${before}) + excluded.tries,
       due_at = ${dueAfter(sql`((${before}) + excluded.tries)`)}`);
 }

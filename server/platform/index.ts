@@ -34,6 +34,7 @@ export {
 export {
   isId,
   newId,
+  firstIdAt,
   flagOfText,
   hasFewValues,
   isStorable,

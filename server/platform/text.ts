@@ -7,6 +7,11 @@ export function newId(): string {
   return v7();
 }
 
+/** The first id of a moment, ms since 1970: ids made before it come before it. */
+export function firstIdAt(ms: number): string {
+  return v7({ msecs: ms, seq: 0, random: new Uint8Array(16) });
+}
+
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Whether a text from outside has the form of an id; a wrong form is answered like an unknown id. */

@@ -11,17 +11,18 @@ import {
   embedPictures,
   ingest,
   listImages,
+  noteTry,
   purgeImages,
   removeImages,
   restoreImages,
 } from "../../images/index.ts";
-import { newId } from "../../platform/index.ts";
+import { firstIdAt, newId } from "../../platform/index.ts";
 import { ask, stopQuestion } from "../ask.ts";
 import { readDescriptionFigures } from "../figures.ts";
 import { setDescribesPictures } from "../settings.ts";
 import { describePictures } from "./describe.ts";
 
-const { descriptionTries, images, jobs, modelCalls, modelNotes, turns, users } = schema;
+const { descriptionTries, images, jobs, likenesses, modelCalls, modelNotes, turns, users } = schema;
 
 const llm = await startLlm();
 const { answer: byColour } = llm;
@@ -223,9 +224,13 @@ test("a server that takes no pictures is asked once, says so to admins, and is a
   expect(await Promise.all(ids.map(wordsOf))).toEqual(ids.map(() => [simulated("red"), "model"]));
 });
 
+const musings = Array.from({ length: 600 }, (_, at) => `Is thing${at} a dog${at}? Hm${at}, wait${at}.`).join(
+  " ",
+);
 const loop = "the the the ".repeat(400);
 const junk: Readonly<Record<string, LlmReply>> = {
   "thinks and says nothing": { text: "<think>A red picture, I think</think>" },
+  "thinks as its answer and does not come to one": { text: musings },
   "thinks aloud without an end": { text: "<think>A red picture, or is it blue? ".repeat(50) },
   refuses: { text: "I'm sorry, I can't help with that." },
   "sees no picture": { text: "Please upload the image you want me to describe." },
@@ -268,9 +273,11 @@ test.each(Object.entries(junk))(
   },
 );
 
-test("thinking, markup and what models say around it are left out, and a long answer is not waited for", async () => {
+test("thinking, markup and what models say around it are left out, and of a long answer its beginning is kept", async () => {
   const replies: LlmReply[] = [
     { text: "<think>Hm, a dog?</think>**A dog** on a beach." },
+    // A server that keeps the opening mark for itself.
+    { text: `${musings.slice(0, 4_000)}</think>A dog on a beach.` },
     { reasoning: "Hm", text: "Here is a description:\n\nA dog on a beach." },
     { text: `A dog on a beach. The sea is calm. Gulls fly. ${loop.repeat(10)}` },
   ];
@@ -302,6 +309,50 @@ test("a model that always fails is asked less and less, and no picture is given 
   await describe();
   expect(await Promise.all(ids.map(wordsOf))).toEqual(ids.map(() => [simulated("red"), "model"]));
   expect((await readDescriptionFigures(fixture.services))?.failure).toMatchObject({ failures: 0 });
+});
+
+test("neither a look that finds nothing nor a question of the assistant shortens the pauses of a model that fails", async () => {
+  const { services } = fixture;
+  const failures = async () => (await readDescriptionFigures(services))?.failure?.failures;
+  const id = await addPicture();
+  llm.answer = () => ({ status: 503, message: "Loading model" });
+  await asked(() => describe());
+  await passTime();
+  await asked(() => describe());
+  expect(await failures()).toBe(2);
+  await services.db.update(turns).set({ dueAt: sql`now() - interval '1 second'` });
+  expect(await describe({ isRecent: true })).toEqual({ described: 0, isWhole: true });
+  expect(await failures()).toBe(2);
+  await passTime();
+  const { ended, release } = await beginHanging();
+  const { runId } = await ask(services, { ownerId, text: "Hello?" });
+  expect(await ended).toMatchObject({ described: 0, isWhole: false });
+  release();
+  await stopQuestion(services, { ownerId, id: runId });
+  expect(await failures()).toBe(2);
+  llm.answer = byColour;
+  await describe();
+  expect([await failures(), (await wordsOf(id))[1]]).toEqual([0, "model"]);
+});
+
+test("a look at new pictures leaves older ones; while one at all goes back through them, new ones come first", async () => {
+  const { db } = fixture.services;
+  for (let hours = 2; hours < 12; hours += 1) {
+    const made = await addPicture();
+    await db.delete(likenesses).where(eq(likenesses.imageId, made));
+    const id = firstIdAt(Date.now() - hours * 3_600_000);
+    await db.update(images).set({ id }).where(eq(images.id, made));
+  }
+  expect(await asked(() => describe({ isRecent: true }))).toEqual([]);
+  const seen: string[] = [];
+  llm.answer = async (request, number) => {
+    if (seen.length === 0) await addPicture("blue");
+    const reply = await byColour(request, number);
+    seen.push(/red|blue/.exec(reply.text ?? "")?.[0] ?? "");
+    return reply;
+  };
+  expect(await describe()).toEqual({ described: 11, isWhole: true });
+  expect(seen.indexOf("blue")).toBe(8);
 });
 
 /** Begins a description that hangs until it is let go; the picture's id and the end of the work. */
@@ -352,6 +403,21 @@ test("a call ends without a trace when the picture goes to the trash, is deleted
     );
     expect((await wordsOf(id))[0] ?? "").toBe("");
   }
+});
+
+test("a failure is kept with no picture that is deleted for good at that moment", async () => {
+  const { db } = fixture.services;
+  const id = await addPicture();
+  const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  const { noted } = await db.transaction(async (tx) => {
+    await tx.delete(images).where(eq(images.id, id));
+    const noting = noteTry(db, { id, model: "local/eyes", isCounted: true });
+    await expect.poll(async () => db.execute(waiting)).toHaveLength(1);
+    return { noted: noting };
+  });
+  await noted;
+  const tries = await db.select().from(descriptionTries).where(eq(descriptionTries.imageId, id));
+  expect(tries).toEqual([]);
 });
 
 test("a picture that comes back from the trash is described", async () => {

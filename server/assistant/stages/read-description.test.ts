@@ -86,12 +86,36 @@ test("refusals are no descriptions, in every language of the studio", () => {
   expect(read("I'm sorry, but I can describe the image: a woman sits at a table.")).toBe(
     "A woman sits at a table.",
   );
+  const unknown = [
+    `${dog} I can't identify who they are.`,
+    `I can't identify who they are. ${dog}`,
+    `${dog} I’m sorry, I am not able to tell who the people are. I cannot recognize the person.`,
+    `No puedo identificar a las personas. ${dog}`,
+    `Я не могу распознать людей. ${dog}`,
+    `我无法识别图中的人是谁。${dog}`,
+  ];
+  expect(unknown.filter((text) => read(text) !== dog).map((text) => [text, read(text)])).toEqual([]);
+  const nothing = [
+    "I can't identify who they are.",
+    "I can't identify people in pictures. I can describe their clothes instead.",
+    "I can't identify people. I'm sorry, I can't help with that.",
+    "I'm unable to describe it as it contains people. Perhaps another picture works.",
+  ];
+  expect(nothing.filter((text) => read(text) !== "! refusal").map((text) => [text, read(text)])).toEqual([]);
   const fine = [
     "A sign says: I cannot swim.",
     "A man who is sorry holds flowers.",
     "A child is unable to see over a wall.",
   ];
   expect(fine.map((text) => read(text))).toEqual(fine);
+});
+
+test("an answer that goes on to its limit is a description only when it repeats itself after one", () => {
+  const thinking = Array.from({ length: 60 }, (_, at) => `Is thing${at} a dog${at}? Hm${at}.`).join(" ");
+  expect(read(thinking, "en", true)).toBe("! endless");
+  expect(read(`${dog} The sea is calm. Gulls fly. ${"The ".repeat(400)}`, "en", true)).toBe(
+    `${dog} The sea is calm. Gulls fly.`,
+  );
 });
 
 test("empty answers, loops and scripts that the owner does not read are no descriptions", () => {

@@ -3,7 +3,7 @@ import { parseForeignJson } from "../../platform/index.ts";
 
 /** What a model wrote of a picture, as its description; or why it is none. */
 export type ReadDescription = { readonly text: string } | { readonly fault: DescriptionFault };
-export type DescriptionFault = "empty" | "refusal" | "loop" | "language";
+export type DescriptionFault = "empty" | "refusal" | "endless" | "loop" | "language";
 
 interface Written {
   /** Without the thinking before it. */
@@ -19,11 +19,12 @@ const mostCharacters = 600;
 /** The first sentences of an answer, without markup and what models say around it. */
 export function readDescription({ text, locale, isCut }: Written): ReadDescription {
   const said = withoutChatter(inOneLine(withoutMarkup(textIn(text))));
-  const whole = isRefusal(said) ? afterBut(said) : said;
+  const whole = wholeOf(said);
   if (whole === null) return { fault: "refusal" };
   const sentences = sentencesOf(whole).filter((sentence) => !chatter.test(sentence));
   if (sentences.some((sentence, at) => at < mostSentences && isRefusal(sentence)))
     return { fault: "refusal" };
+  if (isCut && isEndless(sentences)) return { fault: "endless" };
   const isHalf =
     isCut && sentences.length > 1 && sentences.length <= mostSentences && !endsWhole(sentences.at(-1));
   const kept = cutAtWord(
@@ -32,10 +33,19 @@ export function readDescription({ text, locale, isCut }: Written): ReadDescripti
       .join(" ")
       .trim(),
   );
-  if (isLoop(kept)) return { fault: "loop" };
-  if (isNothing(kept)) return { fault: "empty" };
-  if (isForeign(kept, locale)) return { fault: "language" };
+  const fault = faultOf(kept, locale);
+  if (fault !== null) return { fault };
   return { text: kept.replace(/^\p{Ll}/u, (letter) => letter.toUpperCase()) };
+}
+
+/** Of three short sentences nobody makes an answer up to its limit: the model thinks aloud, unless it repeats itself after them. */
+const isEndless = (sentences: readonly string[]) =>
+  sentences.length > mostSentences && !isLoop(sentences.slice(mostSentences).join(" "));
+
+function faultOf(kept: string, locale: Locale): DescriptionFault | null {
+  if (isLoop(kept)) return "loop";
+  if (isNothing(kept)) return "empty";
+  return isForeign(kept, locale) ? "language" : null;
 }
 
 /** Some models answer with an object although none was asked for. */
@@ -101,6 +111,23 @@ const refusals: readonly RegExp[] = [
 ];
 
 const isRefusal = (text: string) => refusals.some((form) => form.test(sentencesOf(text)[0] ?? ""));
+
+/** Without refusals that leave something about the picture; null when nothing is left. */
+const wholeOf = (said: string) => (isRefusal(said) ? afterBut(said) : null) ?? withoutUnknown(said);
+
+/** The end of "I can't identify who they are", in the languages of the studio. */
+const ofPersons =
+  /\b(?:identif\w+|recogni[sz]\w+|name|tell|say|know|determine)\b.*\b(?:who|persons?|people|individuals?|identit\w+|faces?|m[ae]n|wom[ae]n|they|them|him|her|child(?:ren)?)\b|\b(?:identifizieren|erkennen|sagen)\b.*|(?:identificar|reconocer|decir).*(?:persona|quién|identidad|rostro)|(?:распознать|опознать|сказать).*(?:люд|человек|лиц|кто|личност)|(?:разпозная|кажа).*(?:хора|човек|лиц|кой|коя|личност)|(?:识别|辨认|确定|认出).*(?:人|身份|谁)/iu;
+
+/** Without sentences that say of nobody who it is; null when nothing about the picture is left. */
+function withoutUnknown(text: string): string | null {
+  const isUnknown = (sentence: string) => isRefusal(sentence) && ofPersons.test(sentence);
+  const all = sentencesOf(text);
+  const left = all.filter((sentence) => !isUnknown(sentence));
+  if (left.length === all.length) return isRefusal(text) ? null : text;
+  if (left.length === 0 || /^(?:i|if|you|please)\b/i.test(left[0] ?? "")) return null;
+  return left.join(" ");
+}
 
 /** "I cannot say who that is, but the picture shows ..." says something. */
 function afterBut(text: string): string | null {
