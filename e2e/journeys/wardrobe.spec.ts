@@ -128,7 +128,7 @@ test("C1 @all who deletes a picture of the wardrobe is told so, and undo brings 
     .getByRole("button", { name: /^Delete/ })
     .click();
   await keepMessage(page);
-  await expect(page.getByText("It was used in your wardrobe")).toBeVisible();
+  await expect(page.getByText("It was in your wardrobe, too")).toBeVisible();
   const restored = page.waitForResponse(/images\.restore/);
   await page.getByRole("button", { name: "Undo" }).click();
   await restored;
