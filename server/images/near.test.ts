@@ -4,7 +4,7 @@ import { addTinyTextModel } from "@atelier/testing/text-model";
 import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
-import { newId } from "../platform/index.ts";
+import { firstIdAt, newId } from "../platform/index.ts";
 import { changeImage, embedPictures, listImages, searchImages } from "./index.ts";
 
 const { images, recallVectors } = schema;
@@ -24,8 +24,7 @@ afterAll(() => opened.close());
 const signal = new AbortController().signal;
 const embed = () => embedPictures(opened.services, { signal, isRecent: false });
 
-async function addPicture(title: string, owner = ownerId): Promise<string> {
-  const id = newId();
+async function addPicture(title: string, owner = ownerId, id = newId()): Promise<string> {
   const facts = { mime: "image/webp", widthPx: 64, heightPx: 64, sizeBytes: 1, thumbhash: "" };
   await opened.services.db
     .insert(images)
@@ -48,6 +47,22 @@ test("similar: lists a picture and then what is nearest to it in meaning, as the
   expect(await list(`similar:${first}`)).toEqual([first, like]);
   await changeImage(opened.services, { id: like, ownerId, starred: true });
   expect(await list(`similar:${first} is:starred`)).toEqual([like]);
+});
+
+test("a round of what is recent makes vectors of the last hour's pictures alone", async () => {
+  const old = await addPicture(likeCouch, ownerId, firstIdAt(Date.now() - 2 * 3_600_000));
+  const fresh = await addPicture(couch);
+  const embedded = async () =>
+    (
+      await opened.services.db
+        .select({ id: recallVectors.id })
+        .from(recallVectors)
+        .where(eq(recallVectors.ownerId, ownerId))
+    ).map(({ id }) => id);
+  await embedPictures(opened.services, { signal, isRecent: true });
+  expect(await embedded()).toEqual([fresh]);
+  await embed();
+  expect((await embedded()).toSorted()).toEqual([old, fresh]);
 });
 
 test("near: finds by meaning what has none of the words, page by page, and the assistant's search, too", async () => {

@@ -10,7 +10,7 @@ import {
   readVectors,
   textModel,
 } from "../meaning/index.ts";
-import { AppError, keepNewest, keptBy, orLate } from "../platform/index.ts";
+import { AppError, firstIdAt, keepNewest, keptBy, orLate } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
 const { images, jobs, recallVectors } = schema;
@@ -102,27 +102,28 @@ const firstId = "00000000-0000-0000-0000-000000000000";
 interface Round {
   readonly turn: Turn;
   readonly signal: AbortSignal;
-  readonly isRecent: boolean;
 }
+
+const recentMs = 3_600_000;
 
 /**
  * Makes the vectors of pictures that have none, of what their titles, descriptions and prompts say. Of several processes one does it; it
- * goes on where it was ended. Looks through all pictures unless `isRecent`. Returns how many were made, null without a
+ * goes on where it was ended. Looks through all pictures, or those of the last hour (`isRecent`). Returns how many were made, null without a
  * model and when another process does it.
  */
 export async function embedPictures(
   services: Pick<Services, "db" | "env" | "log">,
-  { signal, isRecent }: Pick<Round, "signal" | "isRecent">,
+  { signal, isRecent }: { readonly signal: AbortSignal; readonly isRecent: boolean },
 ): Promise<number | null> {
   if (!hasTextModel(services.env)) return null;
   return inTurn(services, { name: "picture vectors", everyMs: 0, signal }, async (turn) => {
     if (!isRecent) await dropVectorsOfGone(services.db);
     let made = 0;
-    let after = firstId;
+    let after = isRecent ? firstIdAt(Date.now() - recentMs) : firstId;
     for (;;) {
-      const page = await findWordless(services.db, { after, isRecent });
+      const page = await findWordless(services.db, after);
       const last = page.at(-1);
-      if (!last || !(await embedPage(services, page, { turn, signal, isRecent }))) return made;
+      if (!last || !(await embedPage(services, page, { turn, signal }))) return made;
       made += page.length;
       after = last.id;
     }
@@ -130,16 +131,12 @@ export async function embedPictures(
 }
 
 /** Pictures without a vector of what they say now: a trigger removes the vector with a change of title or description. */
-async function findWordless(
-  db: Db,
-  { after, isRecent }: { readonly after: string; readonly isRecent: boolean },
-): Promise<Wordless[]> {
-  const recent = isRecent ? sql`and i.created_at > clock_timestamp() - interval '1 hour'` : sql``;
+async function findWordless(db: Db, after: string): Promise<Wordless[]> {
   const rows = await db.execute<Wordless>(sql`
     select i.id, i.owner_id as "ownerId", i.title, i.description,
       concat_ws('. ', nullif(i.title, ''), nullif(i.description, ''), j.params ->> 'prompt') as text
     from ${images} i left join ${jobs} j on j.id = i.job_id
-    where i.id > ${after} and i.role <> 'mask' and i.deleted_at is null ${recent}
+    where i.id > ${after} and i.role <> 'mask' and i.deleted_at is null
       and not exists (select from ${recallVectors} v where v.id = i.id and v.model = ${pictureVectors})
     order by i.id limit ${pageRows}`);
   return [...rows];

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { mostSteps, readPictures, readRecipe, severalRequest, stepOf } from "./recipe.ts";
+import { mostSteps, readRecipe, severalRequest, stepOf } from "./recipe.ts";
 
 const [a, b] = ["0198c0de-0000-7000-8000-000000000001", "0198c0de-0000-7000-8000-000000000002"] as const;
-const offers = { change: undefined, byFour: undefined };
+const offers = { change: undefined, byFour: { isPossible: false, workflow: undefined } };
 const order = { imageIds: [a, b], title: "two", offers, isQuote: false };
 
 const white = stepOf("background", { what: "colour", colour: "#ffffff" });
@@ -69,7 +69,15 @@ test("what belongs to one picture is none of a recipe: a painted ground, referen
   ]);
 });
 
-test("ids of pictures are read once each, and nothing else", () => {
-  expect(readPictures(`${a},${b},${a},x,,../etc`)).toEqual([a, b]);
-  expect(readPictures(null)).toEqual([]);
+test("pictures are upscaled by 2 where no engine is left that does it by 4", () => {
+  const recipe = [stepOf("enhance", { what: "upscale", scale: 4 })];
+  const scaleOf = (isPossible: boolean) =>
+    severalRequest({
+      ...order,
+      imageIds: [a],
+      recipe,
+      offers: { ...offers, byFour: { isPossible, workflow: undefined } },
+    });
+  expect(scaleOf(true)).toMatchObject({ jobs: [{ params: { scale: 4 } }] });
+  expect(scaleOf(false)).toMatchObject({ jobs: [{ params: { scale: 2 } }] });
 });

@@ -58,15 +58,10 @@ function plain(step: Step): Step {
   return step.mode === "change" ? { ...step, settings: { ...step.settings, referenceIds: [] } } : step;
 }
 
-/** Ids of pictures as they are stored. */
-export function readPictures(text: string | null): readonly string[] {
-  return [...new Set((text ?? "").split(","))].filter((id) => /^[\da-f-]{36}$/.test(id));
-}
-
 /** The workflows that a recipe may name; undefined: the server chooses. */
 export interface Offers {
   readonly change: OfferedWorkflow | undefined;
-  readonly byFour: OfferedWorkflow | undefined;
+  readonly byFour: { readonly isPossible: boolean; readonly workflow: OfferedWorkflow | undefined };
 }
 
 /** What is missing in the settings of a step, whatever can run; null when nothing is. */
@@ -90,10 +85,12 @@ function requestOf(step: Step, image: string, { offers, isQuote }: Making): Subm
     case "change":
       return changeRequest(image, step.settings, offers.change);
     case "enhance": {
-      const { what, scale } = step.settings;
-      return what === "faces"
-        ? facesRequest(image)
-        : upscaleRequest(image, scale, scale === 4 ? offers.byFour : undefined);
+      if (step.settings.what === "faces") return facesRequest(image);
+      // As in the editor: by 2 where no engine is left that upscales by 4.
+      const { isPossible, workflow } = offers.byFour;
+      return step.settings.scale === 4 && isPossible
+        ? upscaleRequest(image, 4, workflow)
+        : upscaleRequest(image, 2, undefined);
     }
     case "adjust":
       return adjustRequest(image, isQuote ? undefined : step.settings);

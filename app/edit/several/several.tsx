@@ -6,6 +6,7 @@ import { useRouter } from "next/navigation";
 import { useState } from "react";
 import { BatchEstimateLine } from "../../batches/estimate-line.tsx";
 import { useWorkflows } from "../../client/cloud.ts";
+import { readIds } from "../../compare/address.ts";
 import { draftKeys, readDraft, writeDraft } from "../../client/leaving.ts";
 import { useCapabilities, useCapability, useImage } from "../../client/queries.ts";
 import { useBatchEstimate, useSubmitBatch } from "../../client/submit/batch.ts";
@@ -23,7 +24,6 @@ import {
   lackOf,
   mostSteps,
   type Offers,
-  readPictures,
   readRecipe,
   type Recipe,
   severalRequest,
@@ -176,7 +176,7 @@ function Steps({ recipe, obstacles, sampleId, canByFour, onChange }: StepsProps)
 
 /** The pictures and the recipe as they were left, also in another tab of this browser. */
 function useKept() {
-  const [imageIds, setImages] = useState(() => readPictures(readDraft(draftKeys.several)));
+  const [imageIds, setImages] = useState(() => readIds(readDraft(draftKeys.several)));
   const [recipe, setRecipe] = useState(() => readRecipe(readDraft(draftKeys.recipe)));
   return {
     imageIds,
@@ -199,7 +199,7 @@ function useOrder({ imageIds, recipe }: Chosen) {
   const t = useTranslations("several");
   const modes = useTranslations("edit.modes");
   const byFour = useUpscaleByFour();
-  const offers = { change: findForReferences(useWorkflows("edit"), 0), byFour: byFour.workflow };
+  const offers = { change: findForReferences(useWorkflows("edit"), 0), byFour };
   const obstacles = useObstacles(recipe, offers);
   const most = useCapabilities()?.limits.maxBatchJobs ?? Infinity;
   const names = recipe.map(({ mode }) => modes(`${mode}.name`));

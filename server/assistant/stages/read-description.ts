@@ -38,7 +38,7 @@ export function readDescription({ text, locale, isCut }: Written): ReadDescripti
   return { text: kept.replace(/^\p{Ll}/u, (letter) => letter.toUpperCase()) };
 }
 
-/** Of three short sentences nobody makes an answer up to its limit: the model thinks aloud, unless it repeats itself after them. */
+/** An answer that goes on after three sentences up to its limit is thinking aloud, unless the rest repeats itself. */
 const isEndless = (sentences: readonly string[]) =>
   sentences.length > mostSentences && !isLoop(sentences.slice(mostSentences).join(" "));
 
@@ -119,7 +119,7 @@ const wholeOf = (said: string) => (isRefusal(said) ? afterBut(said) : null) ?? w
 const ofPersons =
   /\b(?:identif\w+|recogni[sz]\w+|name|tell|say|know|determine)\b.*\b(?:who|persons?|people|individuals?|identit\w+|faces?|m[ae]n|wom[ae]n|they|them|him|her|child(?:ren)?)\b|\b(?:identifizieren|erkennen|sagen)\b.*|(?:identificar|reconocer|decir).*(?:persona|quién|identidad|rostro)|(?:распознать|опознать|сказать).*(?:люд|человек|лиц|кто|личност)|(?:разпозная|кажа).*(?:хора|човек|лиц|кой|коя|личност)|(?:识别|辨认|确定|认出).*(?:人|身份|谁)/iu;
 
-/** Without sentences that say of nobody who it is; null when nothing about the picture is left. */
+/** Without the sentences that refuse to say who somebody is; null when nothing about the picture is left. */
 function withoutUnknown(text: string): string | null {
   const isUnknown = (sentence: string) => isRefusal(sentence) && ofPersons.test(sentence);
   const all = sentencesOf(text);
