@@ -35,11 +35,18 @@ test(
     const first = await scene.startWorker({ name: "first", env });
     await eventually(() => hasHung, true);
     await first.kill9();
-    expect([await find("mostly blue"), await find("mostly red")]).toEqual([[blue], []]);
+    expect([await find("mostly blue 300"), await find("mostly red 300")]).toEqual([[blue], []]);
     await services.db.execute("update turns set held_until = now() - interval '1 second'");
     await Promise.all(["second", "third"].map((name) => scene.startWorker({ name, env })));
-    await eventually(() => find("mostly red"), [red]);
-    expect(llm.requests).toHaveLength(3);
+    await eventually(() => find("mostly red 300"), [red]);
+    const asked = await Promise.all(llm.requests.flatMap(picturesOf).map(describeByColour));
+    // The owner has a small picture of any colour, which is described last.
+    const big = asked.filter((text) => text.includes("300 by 200"));
+    expect(big).toEqual([
+      expect.stringContaining("blue"),
+      expect.stringContaining("red"),
+      expect.stringContaining("red"),
+    ]);
     expect(await scene.faults()).toEqual([]);
   },
 );
