@@ -19,15 +19,13 @@ import {
   type RunState,
   takeDueAttempts,
 } from "@atelier/server/providers";
-import { isDatabaseAway } from "@atelier/server/db";
 import { persist } from "@atelier/server/leases";
-import { isAppError } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import { withTempFolder } from "@atelier/server/storage";
 import { type Loop, startLoop } from "../base/loop.ts";
 import { createSlots } from "../base/slots.ts";
 import type { Incarnation } from "../base/index.ts";
-import { endsRun, finishRun, unstored } from "./results.ts";
+import { endsRun, finishRun, isOwnOutage, ownOutageMs, unstored } from "./results.ts";
 import { type Followed, handleOf, reconcile } from "./reconcile.ts";
 import { readCloudInputs } from "./submission.ts";
 import type { Providers } from "./cloud-job.ts";
@@ -115,12 +113,6 @@ async function afterFault(services: Services, followed: Followed, error: unknown
   return persist(() => postponeAttempt(services, attempt, pauseMs(services, attempt)), patience);
 }
 
-/** A picture that the provider made waits this long for the studio's own store, or the gate, to come back. */
-const ownOutageMs = 24 * 3_600_000;
-
-const ownOutages = /^((storage|database|gate)_unavailable|storage_full)$/;
-const isOwnOutage = (error: unknown) =>
-  isDatabaseAway(error) || (isAppError(error) && ownOutages.test(error.code));
 const isOver = ({ isOverdue, ageMs }: DueAttempt, error: unknown) =>
   isOverdue && (!isOwnOutage(error) || ageMs > ownOutageMs);
 

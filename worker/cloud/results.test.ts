@@ -68,7 +68,13 @@ afterAll(async () => {
 beforeEach(() => void fetched.splice(0));
 
 /** As usual, without pauses between the tries. */
-const atOnce = { firstPauseMs: 0, mostPauseMs: 0, patienceMs: 600_000, stopMs: 30_000 };
+const atOnce = {
+  firstPauseMs: 0,
+  mostPauseMs: 0,
+  patienceMs: 600_000,
+  outageMs: 86_400_000,
+  stopMs: 30_000,
+};
 
 /** A job whose run at a provider has ended. */
 async function waiting(kind: JobKind = "text_to_image", params: object = { prompt: "p" }) {
@@ -255,7 +261,7 @@ test("F10 a bought result that cannot be stored is not bought again, and its job
       const outputs = [{ bytes: picture }];
       const signal = AbortSignal.timeout(120_000);
       const run = { job, attempt, access, outputs, costUsd: 0.04, files: {}, workDir, signal };
-      return finishCall(services, run, { ...atOnce, patienceMs: 0 });
+      return finishCall(services, run, { ...atOnce, outageMs: 0 });
     });
     expect(outcome).toBe("failed");
   } finally {
@@ -376,6 +382,39 @@ test("F10 a bought result is fetched for minutes while its host has none, and th
     ]);
   } finally {
     stopClock();
+  }
+});
+
+test("F10 a bought result is fetched once and waits for hours while the store is away, and then ends at its price", async () => {
+  const { services } = opened;
+  const hour = 3_600_000;
+  const [stays, ends, stops] = [await waiting(), await waiting(), await waiting()];
+  // Each try has a place of its own.
+  const tries = new Set<string>();
+  let isBackAt = 20;
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => tries.size * hour);
+  const real = services.disk.put.bind(services.disk);
+  const put = vi.spyOn(services.disk, "put").mockImplementation((...given) => {
+    tries.add(path.dirname(given[0]));
+    return tries.size < isBackAt ? Promise.reject(new AppError("storage_unavailable")) : real(...given);
+  });
+  try {
+    expect(await takeMade(stays)).toBe("completed");
+    expect(fetched).toEqual(["own/a.png"]);
+    tries.clear();
+    isBackAt = Infinity;
+    expect(await takeMade(ends)).toBe("failed");
+    expect(tries.size).toBe(25);
+    expect(await attemptsOf(services.db, ends.job.id)).toMatchObject([
+      { state: "failed", errorClass: "unstored", costUsd: 0.04 },
+    ]);
+    tries.clear();
+    const signal = AbortSignal.abort(new Error("the worker stops"));
+    expect(await takeMade(stops, { signal })).toBe("failed");
+    expect(tries.size).toBe(2);
+  } finally {
+    put.mockRestore();
+    clock.mockRestore();
   }
 });
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { randomUUID } from "node:crypto";
+import { isDatabaseAway } from "@atelier/server/db";
 import { admitResults } from "@atelier/server/gate";
 import { discardOutput, type StoredOutput, storeOutput } from "@atelier/server/images";
 import { type CallEnded, endCall, type Job } from "@atelier/server/jobs";
@@ -41,12 +42,16 @@ async function complete(
   return false;
 }
 
-/**
- * Fetches the results of a run, checks that they are pictures and stores them. Throws `ProviderError` (`transient`: fetch
- * again; `internal`: what came is no picture, or may not be fetched; `gate`: the studio refuses it), `storage_unavailable`
- * and `gate_unavailable`. Several results, of which some are of no use, are stored without those.
- */
+/** Fetches the results of a run and stores them. Throws like `fetchAll` and `keep`. */
 async function store(services: Services, finished: Finished): Promise<StoredOutput[]> {
+  return keep(services, finished, await fetchAll(services, finished));
+}
+
+/**
+ * Fetches the results of a run and checks that they are pictures. Throws `ProviderError` (`transient`: fetch again;
+ * `internal`: what came is no picture, or may not be fetched). Several results, of which some are of no use, come without those.
+ */
+async function fetchAll(services: Services, finished: Finished): Promise<EngineOutput[]> {
   const { outputs } = finished;
   if (outputs.length === 0) throw new ProviderError("internal", "The run has no picture.");
   const made: EngineOutput[] = [];
@@ -61,6 +66,15 @@ async function store(services: Services, finished: Finished): Promise<StoredOutp
   );
   if (again) throw again;
   if (made.length === 0) throw faults[0] ?? new ProviderError("internal", "The run has no picture.");
+  return made;
+}
+
+/** Throws `storage_unavailable`, `gate_unavailable`, and `ProviderError` (`gate`: the studio refuses them). */
+async function keep(
+  services: Services,
+  finished: Finished,
+  made: readonly EngineOutput[],
+): Promise<StoredOutput[]> {
   const admitted = await admit(services, finished.job, made);
   const { id: jobId, traceparent: parent } = finished.job;
   const start = { parent, attributes: { "atelier.job.id": jobId } };
@@ -114,38 +128,53 @@ async function storeAll(
 export const unstored = (cause: unknown) =>
   new ProviderError("unstored", "The result could not be stored.", { cause });
 
+/** A picture that the provider made waits this long for the studio's own store, or the gate, to come back. */
+export const ownOutageMs = 24 * 3_600_000;
+
+const ownOutages = /^((storage|database|gate)_unavailable|storage_full)$/;
+
+export const isOwnOutage = (error: unknown) =>
+  isDatabaseAway(error) || (isAppError(error) && ownOutages.test(error.code));
+
 /** The fetch of all results, once. */
 const tryLimitMs = 150_000;
 
 const usualPatience = {
   firstPauseMs: 2_000,
   mostPauseMs: 10_000,
+  /** For the provider's files. */
   patienceMs: 10 * 60_000,
+  outageMs: ownOutageMs,
   /** In a worker that stops, or whose user has cancelled the job. */
   stopMs: 30_000,
 };
 
 /**
- * Stores what a synchronous provider made. It was paid for and cannot be asked for again, so a store, or a result, that is
- * away for a while is waited for, for less long when `signal` aborts; when that does not help the run has failed late, at its
- * price.
+ * Stores what a synchronous provider made. It was paid for and cannot be asked for again, so a result, and for longer the
+ * studio's own store, that is away for a while is waited for, for less long when `signal` aborts; when that does not help the
+ * run has failed late, at its price.
  */
 export async function finishCall(
   services: Services,
   { signal: stopped, ...finished }: Omit<Finished, "isLastTry" | "stopped">,
-  { firstPauseMs, mostPauseMs, patienceMs, stopMs } = usualPatience,
+  patience = usualPatience,
 ): Promise<CallEnded> {
+  let made: EngineOutput[] | null = null;
   let stored: StoredOutput[] | null = null;
   const begunMs = performance.now();
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(mostPauseMs, 1.5 * pauseMs)) {
-    const isLastTry = performance.now() - begunMs >= (stopped.aborted ? stopMs : patienceMs);
+  for (let pauseMs = patience.firstPauseMs; ; pauseMs = Math.min(patience.mostPauseMs, 1.5 * pauseMs)) {
+    const waitedMs = performance.now() - begunMs;
+    const isOver = (mostMs: number) => waitedMs >= (stopped.aborted ? patience.stopMs : mostMs);
+    const isLastTry = isOver(patience.patienceMs);
     try {
       const tried = { ...finished, isLastTry, signal: AbortSignal.timeout(tryLimitMs) };
-      stored ??= await store(services, tried);
+      made ??= await fetchAll(services, tried);
+      stored ??= await keep(services, tried, made);
       return (await complete(services, tried, stored)) ? "completed" : "fenced";
     } catch (error) {
       const isFinal = stored !== null || (error instanceof ProviderError && error.class !== "transient");
-      if (isFinal || isLastTry) return failLate(services, finished, error);
+      const isGivenUp = isOwnOutage(error) ? isOver(patience.outageMs) : isLastTry;
+      if (isFinal || isGivenUp) return failLate(services, finished, error);
     }
     await sleep(pauseMs);
   }
