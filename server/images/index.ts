@@ -129,6 +129,7 @@ export {
   isStillUndescribed,
   noteTry,
   pictureToDescribe,
+  plainPicture,
   storeModelDescription,
   type Undescribed,
 } from "./undescribed.ts";

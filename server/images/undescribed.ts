@@ -131,3 +131,11 @@ export async function pictureToDescribe(disk: ImageDisk, picture: StoredObject):
     return null;
   }
 }
+
+/** A JPEG of one colour, which shows whether a model sees what it is sent. */
+export async function plainPicture(background: string): Promise<Buffer> {
+  const size = { width: 224, height: 224 };
+  return sharp({ create: { ...size, channels: 3, background } })
+    .jpeg()
+    .toBuffer();
+}

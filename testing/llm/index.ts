@@ -10,7 +10,7 @@ import { type Llm, type LlmOptions, openLlm } from "./llm.ts";
 import { answerToPicture } from "./pictures.ts";
 import { answerByRules } from "./rules.ts";
 
-export { describeByColour, picturesOf, pictureRefusals, type SentPicture } from "./pictures.ts";
+export { absentModels, describeByColour, picturesOf, pictureRefusals, type SentPicture } from "./pictures.ts";
 export { type Llm, type LlmReply, type LlmRequest, textOf } from "./llm.ts";
 export { answerByRules } from "./rules.ts";
 

@@ -219,8 +219,16 @@ async function readBody(incoming: IncomingMessage): Promise<unknown> {
   }
 }
 
+/** Of a picture, as a small model counts it. */
+const pictureTokens = 256;
+
+function tokensOf(message: LlmRequest["messages"][number]): number {
+  const pictures = [message.content].flat().filter((part: unknown) => Object(part).type === "image_url");
+  return countTokens(textOf(message)) + pictureTokens * pictures.length;
+}
+
 function usageOf({ messages }: LlmRequest, { text = "", readTokens }: LlmReply) {
-  const prompt = readTokens ?? messages.reduce((sum, message) => sum + countTokens(textOf(message)), 0);
+  const prompt = readTokens ?? messages.reduce((sum, message) => sum + tokensOf(message), 0);
   const completion = countTokens(text);
   return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
 }

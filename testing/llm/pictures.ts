@@ -104,4 +104,36 @@ export const pictureRefusals: Readonly<Record<string, LlmReply>> = {
       { loc: ["body", "messages", 0, "content"], msg: "content must be a string", type: "string_type" },
     ],
   }),
+  mlx_lm: refusal(404, { error: "Only 'text' content type is supported." }),
+  "a gateway": refusal(404, error("No endpoints found that support image input", { code: 404 })),
+  "a server in Python": refusal(500, { detail: 'can only concatenate str (not "list") to str' }),
+  "a server in Go": refusal(400, error("invalid message content type: []interface {}")),
+  "a server with its own words": refusal(400, error("simulated is a text-only model.")),
+  "a server without its vision tower": refusal(
+    400,
+    error("Images are not supported: vision tower not loaded"),
+  ),
+};
+
+/** How servers answer while the model is not there: nothing is wrong with what they were sent. */
+export const absentModels: Readonly<Record<string, LlmReply>> = {
+  "LM Studio without a model": refusal(
+    400,
+    error("No models loaded. Please load a model in the developer page or use the 'lms load' command.", {
+      type: "invalid_request_error",
+      param: "model",
+    }),
+  ),
+  "LM Studio that has just unloaded it": refusal(400, { error: "Model unloaded." }),
+  "LM Studio whose model crashed": refusal(400, {
+    error: "The model has crashed without additional information. (Exit code: 18446744072635812000)",
+  }),
+  "LM Studio that cannot load it": refusal(
+    400,
+    error('Failed to load model "eyes". Error: insufficient resources'),
+  ),
+  "a worker that is gone": refusal(400, { error: "Channel Error" }),
+  "Ollama without the model": refusal(404, error('model "eyes" not found, try pulling it first')),
+  vLLM: refusal(404, error("The model `eyes` does not exist.", { type: "NotFoundError", code: 404 })),
+  "a server of models": refusal(400, error("eyes is an unknown model", { code: "model_not_found" })),
 };

@@ -1,8 +1,15 @@
-import { type LlmReply, pictureRefusals, picturesOf, startLlm, textOf } from "@atelier/testing/llm";
+import {
+  absentModels,
+  type LlmReply,
+  pictureRefusals,
+  picturesOf,
+  startLlm,
+  textOf,
+} from "@atelier/testing/llm";
 import { addUser } from "@atelier/testing/pictures";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { addTinyTextModel } from "@atelier/testing/text-model";
-import { eq, sql } from "drizzle-orm";
+import { eq, inArray, sql } from "drizzle-orm";
 import sharp from "sharp";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { schema } from "../../db/index.ts";
@@ -42,6 +49,7 @@ beforeEach(async () => {
   await db.update(images).set({ deletedAt: sql`now()` });
   await db.delete(turns);
   await db.delete(modelNotes);
+  await db.delete(descriptionTries);
   ownerId = await addUser(fixture.services);
 });
 
@@ -54,7 +62,7 @@ const passTime = async () => {
   await fixture.services.db.update(descriptionTries).set({ dueAt: sql`now() - interval '1 second'` });
 };
 
-const colours = { red: "#dc1e1e", blue: "#283cd2", green: "#1ea03c" } as const;
+const colours = { red: "#dc1e1e", blue: "#283cd2", green: "#1ea03c", violet: "#8c28be" } as const;
 async function addPicture(colour: keyof typeof colours = "red", size = { width: 64, height: 48 }) {
   const jpeg = await sharp({ create: { ...size, channels: 3, background: colours[colour] } })
     .jpeg()
@@ -224,6 +232,80 @@ test("a server that takes no pictures is asked once, says so to admins, and is a
   expect(await Promise.all(ids.map(wordsOf))).toEqual(ids.map(() => [simulated("red"), "model"]));
 });
 
+test("a server whose model is gone or unknown gives up no picture", async () => {
+  const { db } = fixture.services;
+  const wrong: string[] = [];
+  for (const [name, reply] of Object.entries(absentModels)) {
+    await db.delete(modelNotes);
+    await db.update(images).set({ deletedAt: sql`now()` });
+    const ids = [await addPicture(), await addPicture()];
+    llm.answer = () => reply;
+    for (let round = 0; round < 2; round += 1) {
+      await passTime();
+      await asked(() => describe());
+    }
+    const tries = await db.select().from(descriptionTries).where(inArray(descriptionTries.imageId, ids));
+    if (tries.some((one) => one.tries > 0)) wrong.push(`${name}: ${JSON.stringify(tries)}`);
+    llm.answer = byColour;
+    await passTime();
+    await describe();
+    for (const id of ids) if ((await wordsOf(id))[1] !== "model") wrong.push(`${name}: not described`);
+  }
+  expect(wrong).toEqual([]);
+});
+
+/** The server counts the words alone. */
+const uncounted = { readTokens: 90 };
+
+test("a model that is not shown the pictures describes none, and admins are told", async () => {
+  const id = await addPicture();
+  const blind = { ...fixture.services, env: { ...fixture.services.env, LLM_VISION_MODEL: "local/blind" } };
+  const look = () => describePictures(blind, { signal, isRecent: false });
+  llm.answer = (request) =>
+    /colour/i.test(textOf(request.messages[0] ?? { role: "user" }))
+      ? { text: "Blue", ...uncounted }
+      : { text: "A cosy café with wooden tables and warm light.", ...uncounted };
+  expect(await asked(look)).toHaveLength(2);
+  await passTime();
+  expect(await asked(look)).toHaveLength(0);
+  expect(await wordsOf(id)).toEqual(["", null]);
+  expect((await readDescriptionFigures(blind))?.failure?.reason).toContain("does not see the pictures");
+  const tries = await fixture.services.db.select().from(descriptionTries);
+  expect(tries.filter(({ imageId }) => imageId === id)).toEqual([]);
+});
+
+test.each([uncounted, { readTokens: 0 }])(
+  "a model that sees is asked once for two colours where no tokens of a picture are counted: %o",
+  async (counted) => {
+    const ids = [await addPicture(), await addPicture("blue"), await addPicture("green")];
+    const model = `local/sees-${counted.readTokens}`;
+    const sees = { ...fixture.services, env: { ...fixture.services.env, LLM_VISION_MODEL: model } };
+    llm.answer = async (request, number) => ({ ...(await byColour(request, number)), ...counted });
+    expect(await asked(() => describePictures(sees, { signal, isRecent: false }))).toHaveLength(5);
+    expect((await Promise.all(ids.map(wordsOf))).map(([, by]) => by)).toEqual(["model", "model", "model"]);
+  },
+);
+
+test("a picture that a server fails of again and again, which describes others, is left in peace", async () => {
+  const { db } = fixture.services;
+  const bad = await addPicture("violet");
+  let calls = 0;
+  llm.answer = async (request, number) => {
+    const reply = await byColour(request, number);
+    if (!/violet/.test(reply.text ?? "")) return reply;
+    calls += 1;
+    return { status: 500, message: "model runner has unexpectedly stopped" };
+  };
+  for (let round = 0; round < 8; round += 1) {
+    await addPicture("green");
+    await passTime();
+    await asked(() => describe());
+  }
+  expect(calls).toBe(5);
+  const [row] = await db.select().from(descriptionTries).where(eq(descriptionTries.imageId, bad));
+  expect(row?.tries).toBe(5);
+});
+
 const musings = Array.from({ length: 600 }, (_, at) => `Is thing${at} a dog${at}? Hm${at}, wait${at}.`).join(
   " ",
 );
@@ -237,6 +319,8 @@ const junk: Readonly<Record<string, LlmReply>> = {
   "says nothing": { text: "" },
   repeats: { text: loop },
   "writes another language": { text: "一只棕色的狗在海滩上奔跑。" },
+  "says what a guard says": { text: "unsafe\nS12" },
+  "says what went wrong as its answer": { text: "Generation failed: Model.__call__() missing 1 argument" },
   "answers with ten megabytes": {
     raw: {
       type: "application/json",

@@ -62,7 +62,7 @@ async function sendAll(sending: Sending, body: Body): Promise<Response> {
       const response = await sendWithLess({ ...sending, url }, without(body, sending.refused));
       const isElsewhere = url !== addresses[0];
       if (response.ok && isElsewhere) noteAddress(sending, url);
-      if (response.ok || ![404, 405].includes(response.status)) return response;
+      if (response.ok || !(await isElsewhereOrUnknown(response, body))) return response;
       last ??= response;
     } catch (error) {
       if (!(error instanceof ModelError)) throw error;
@@ -70,7 +70,16 @@ async function sendAll(sending: Sending, body: Body): Promise<Response> {
     }
   }
   if (last instanceof ModelError) throw last;
-  throw new ModelError("refused", notFound(sending.address), { cause: last && (await textOf(last)) });
+  throw new ModelError("refused", notFound(sending.address), {
+    cause: last && (await textOf(last)),
+    reach: "all",
+  });
+}
+
+/** 404 and 405, with which some servers also say that they take no pictures. */
+async function isElsewhereOrUnknown(response: Response, body: Body): Promise<boolean> {
+  if (response.status !== 404 && response.status !== 405) return false;
+  return !hasPicture(body) || !takesNoPictures(await textOf(response.clone()));
 }
 
 const notFound = (address: string) =>

@@ -28,6 +28,32 @@ export function outermostObjects(text: string): unknown[] | null {
   }
 }
 
+/** What a model calls the words that it was asked for. */
+const wordsName = /desc|caption|alt|summary|answer|response|content/i;
+
+/** The words of a JSON text whose form nobody asked for: those under a name that says so, else its longest text; null without any. */
+export function wordsOfJson(json: string): string | null {
+  const [value] = findObjects(json.startsWith("[") ? `{"": ${json}}` : json);
+  const texts = textsIn("", value);
+  const named = texts.find(([name, one]) => wordsName.test(name) && /\s/.test(one));
+  if (named) return named[1];
+  const [longest] = texts.map(([, one]) => one).toSorted((a, b) => b.length - a.length);
+  if (longest === undefined || /\s\S+\s/.test(longest)) return longest ?? cutWordsOf(json);
+  // Names of things alone.
+  return texts.map(([, one]) => one).join(", ");
+}
+
+/** Those of a text that ends in the middle. */
+const cutWordsOf = (json: string) =>
+  /"\s*:\s*"((?:[^"\\]|\\.)*)/.exec(json)?.[1]?.replaceAll('\\"', '"') ?? null;
+
+/** The texts of a value, each with the name of its member. */
+function textsIn(name: string, value: unknown): (readonly [name: string, text: string])[] {
+  if (typeof value === "string") return [[name, value]];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, one]) => textsIn(Array.isArray(value) ? name : key, one));
+}
+
 interface Reader {
   readonly text: string;
   at: number;

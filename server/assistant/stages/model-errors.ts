@@ -182,6 +182,13 @@ const noPictureWords: readonly RegExp[] = [
   /image_url.{0,40}(?:only supported by|not supported|unsupported|invalid)/i,
   /no (?:image|vision) (?:encoder|processor|projector|input)/i,
   /\bcontent\b.{0,80}\b(?:must be|should be|expected)\b.{0,30}\bstring\b/is,
+  /\btext[- ]only\b|\bonly (?:(?:supports?|accepts?|takes?) )?(?:["'`]text["'`]|text (?:content|inputs?|messages?|prompts?))/i,
+  /\b(?:no|not have|lacks?|without)\b.{0,20}\b(?:vision|multi-?modal|image)\b.{0,10}\b(?:support|capabilit|adapter|model|tower)/i,
+  /\b(?:vision|images?|multi-?modal)\b(?: \w+){0,2} (?:not (?:supported|loaded|enabled)|(?:is|are) disabled)/i,
+  /\bnot (?:a )?multi-?modal\b|\brequires? an? (?:multi-?modal|vision)\b|no endpoints found that support image/i,
+  /unsupported content\b|unexpected item type in content|invalid message content type|input should be 'text'/i,
+  // Servers of texts in Python that expect one.
+  /can only concatenate str|expected str instance|str type expected|must be str, not list|'list' object has no attribute/i,
 ];
 
 /** Whether an answer to a request with a picture refuses it for the picture. */
@@ -194,6 +201,13 @@ export const hasPicture = (body: unknown): boolean =>
     .some((message: unknown) =>
       [Object(message).content].flat().some((part: unknown) => Object(part).type === "image_url"),
     );
+
+/** How servers say that the model has just gone, or that none is there yet. */
+const goneWords =
+  /\bno models? (?:is |are )?(?:currently )?loaded\b|\bmodel (?:is |was |has been )?(?:not loaded|unloaded)\b|\bmodel has crashed\b|\b(?:failed|error|unable)(?: to)? load(?:ing)? (?:the )?(?:llm |language )?model\b|\bchannel error\b/i;
+/** How they say that they know no such model: a matter of every call. */
+const unknownWords =
+  /\bmodel\b.{0,120}\b(?:not found|does not exist|doesn't exist|not exist)\b|\b(?:no such|unknown|invalid) model\b|\bmodel_not_found\b/i;
 
 function ofAnswer(error: APICallError): ModelError {
   const errorClass = classOf(error);
@@ -232,7 +246,8 @@ function reachFor(told: Told): { readonly reach?: "all" } {
   if (classOf(told) !== "refused") return {};
   const kind = kindOf(told);
   const isOfAccount = isSpent(told) || kind === "credit" || kind === "auth";
-  return isOfAccount || accountStatuses.includes(told.statusCode ?? 0) ? { reach: "all" } : {};
+  const isOfModel = unknownWords.test(`${told.message} ${told.responseBody ?? ""}`);
+  return isOfAccount || isOfModel || accountStatuses.includes(told.statusCode ?? 0) ? { reach: "all" } : {};
 }
 
 /** Of an answer with a status; an error in the middle of a stream may have none. */
@@ -244,6 +259,7 @@ function classOf(told: Told): ModelErrorClass {
   if (limitedStatuses.includes(statusCode)) return "rate_limited";
   if (lateStatuses.includes(statusCode)) return "timeout";
   if (isTooLong(statusCode, `${message} ${responseBody}`)) return "over_limit";
+  if (goneWords.test(`${message} ${responseBody}`)) return "unavailable";
   return passingStatuses.includes(statusCode) || statusCode >= 500 ? "unavailable" : "refused";
 }
 

@@ -3,7 +3,8 @@ import type { Locale } from "../../locales.ts";
 import { readDescription } from "./read-description.ts";
 
 const read = (text: string, locale: Locale = "en", isCut = false) => {
-  const found = readDescription({ text, locale, isCut });
+  const asked = "Describe this picture in one to three short sentences.\nWrite in English.";
+  const found = readDescription({ text, locale, isCut, asked });
   return "text" in found ? found.text : `! ${found.fault}`;
 };
 
@@ -37,6 +38,84 @@ test("what models put around a description is left out", () => {
     `好的，以下是图片描述：${dog}`,
   ];
   expect(written.filter((text) => read(text) !== dog).map((text) => [text, read(text)])).toEqual([]);
+});
+
+test("JSON in any form gives its words", () => {
+  const written = [
+    `["${dog}"]`,
+    `[{"description":"${dog}"}]`,
+    `{"description":{"text":"${dog}"}}`,
+    `{"result":{"caption":"${dog}","tags":["dog on a beach in the evening sun of a warm day"]}}`,
+    `Here is the JSON:\n\`\`\`json\n{"description":"${dog}"}\n\`\`\``,
+    `"{\\"description\\": \\"${dog}\\"}"`,
+    `{"description": "${dog}",}`,
+    `{'description': '${dog}'}`,
+    `{"description": "${dog}"}\n\nLet me know if you need more.`,
+    `{"description": "${dog}`,
+    `\`\`\`json\n{"description": "${dog}"`,
+    `{"style_of_the_photograph":"natural light, shallow depth of field","description":"${dog}"}`,
+  ];
+  expect(written.filter((text) => read(text) !== dog).map((text) => [text, read(text)])).toEqual([]);
+  expect(read('{"tags":["dog","beach","sea"]}')).toBe("Dog, beach, sea");
+});
+
+test("of a talk that a model goes on with, its first words are kept, without marks of chats", () => {
+  const ends = [
+    "<|im_end|>\n<|im_start|>user\nWhat is it?<|im_end|>\n<|im_start|>assistant\nA cat.",
+    "<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\nA cat sits.",
+    "<end_of_turn>\n<start_of_turn>user\nok<end_of_turn>",
+    "<turn|>\n<|turn>user\nok",
+    "<\uFF5Cend\u2581of\u2581sentence\uFF5C>",
+    "<\uFF5CUser\uFF5C>Next",
+    "</s>[INST] more [/INST] A cat.",
+    "<|endoftext|>Human: Write a story.",
+    "\nUser: What breed is it?\nAssistant: A labrador.",
+    "\n\nUSER: Describe this.\nASSISTANT: A cat.",
+    "\n### Instruction:\nDescribe this picture.\n### Response:\nA cat.",
+    "\n\nASSISTANT: Here is the revised caption:\n\nA cat sits.",
+    "\n\n**Option 2:** A cat.",
+  ];
+  const begins = [
+    "ASSISTANT: ",
+    "**Answer:** ",
+    "Final answer: ",
+    "Output:\n",
+    "### Response:\n",
+    "assistant\n",
+    "model\n",
+    "[INST] Describe it. [/INST] ",
+    "<|im_start|>user\nDescribe it.<|im_end|>\n<|im_start|>assistant\n",
+    "<|start_header_id|>assistant<|end_header_id|>\n\n",
+    "**Option 1:** ",
+  ];
+  const written = [...ends.map((end) => dog + end), ...begins.map((begin) => begin + dog)];
+  expect(written.filter((text) => read(text) !== dog).map((text) => [text, read(text)])).toEqual([]);
+});
+
+test("marks of places, tables, formulas and entities are no words, nor is the request itself or thinking aloud", () => {
+  const beach = "A brown dog runs along a beach.";
+  const written = [
+    "A <ref>brown dog</ref><box>(12,34),(56,78)</box> runs along a beach.",
+    "A <|object_ref_start|>brown dog<|object_ref_end|><|box_start|>(12,34),(56,78)<|box_end|> runs along a beach.",
+    "A <ref>brown dog</ref><box>[[12, 34, 56, 78]]</box> runs along a beach.",
+    `[IMG]${beach}`,
+    `![${beach}](image.jpg)`,
+    `\\boxed{${beach}}`,
+    `$\\text{${beach}}$`,
+    `${beach}<0x0A>`,
+    `${beach}\uFFFD`,
+    `${beach}\n\n(12 words)`,
+    `${beach} (Note: I cannot identify the owner.)`,
+    `Describe this picture in one to three short sentences. ${beach}`,
+    `Okay, the user wants a description. Let's look at the image. ${beach}`,
+    `So, let's see. ${beach}`,
+    `Got it, let's look at the image. ${beach}`,
+  ];
+  expect(written.filter((text) => read(text) !== beach).map((text) => [text, read(text)])).toEqual([]);
+  expect(read("| Element | Words |\n|---|---|\n| Subject | brown dog |\n| Place | beach |")).toBe(
+    "Subject : brown dog. Place : beach",
+  );
+  expect(read("A dog &amp; a cat on Tom&#39;s beach.")).toBe("A dog & a cat on Tom's beach.");
 });
 
 test("a list becomes sentences, and at most three sentences and 600 characters are kept", () => {
@@ -78,6 +157,29 @@ test("refusals are no descriptions, in every language of the studio", () => {
     "Съжалявам, не мога да видя снимката.",
     "抱歉，我无法查看图片。",
     "很抱歉，我看不到图片。",
+    "Unable to view image.",
+    "Image not available.",
+    "The image cannot be displayed.",
+    "No image detected.",
+    "I am a text-only model.",
+    "I'm just an AI and can't see pictures.",
+    "The picture you mentioned is not visible to me.",
+    "How can I help you today?",
+    "Hello! How can I assist you today?",
+    "[Error: image could not be loaded]",
+    "Generation failed: Model.__call__() missing 1 argument",
+    "The image is a base64 encoded string that represents a JPEG.",
+    "safe",
+    "unsafe\nS12",
+    "Ich sehe kein Bild.",
+    "Bitte laden Sie das Bild hoch.",
+    "No veo ninguna imagen adjunta.",
+    "Por favor, proporcione la imagen.",
+    "Я не вижу изображения.",
+    "Пожалуйста, загрузите изображение.",
+    "Не виждам изображение.",
+    "Моля, качете снимката.",
+    "请提供图片。",
   ];
   expect(refusals.filter((text) => read(text) !== "! refusal").map((text) => [text, read(text)])).toEqual([]);
   expect(read("I can't identify the person, but the picture shows a woman with a red scarf.")).toBe(
@@ -106,6 +208,9 @@ test("refusals are no descriptions, in every language of the studio", () => {
     "A sign says: I cannot swim.",
     "A man who is sorry holds flowers.",
     "A child is unable to see over a wall.",
+    "No people are on the beach.",
+    "A photo is pinned to a wall beside an error message.",
+    "A safe stands open in a bank.",
   ];
   expect(fine.map((text) => read(text))).toEqual(fine);
 });

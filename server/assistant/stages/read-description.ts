@@ -1,5 +1,6 @@
 import type { Locale } from "../../locales.ts";
 import { parseForeignJson } from "../../platform/index.ts";
+import { wordsOfJson } from "./loose-json.ts";
 
 /** What a model wrote of a picture, as its description; or why it is none. */
 export type ReadDescription = { readonly text: string } | { readonly fault: DescriptionFault };
@@ -11,17 +12,21 @@ interface Written {
   readonly locale: Locale;
   /** It reached a limit, so that its last sentence may be half of one. */
   readonly isCut: boolean;
+  /** What the model was asked, which some repeat. */
+  readonly asked?: string;
 }
 
 const mostSentences = 3;
 const mostCharacters = 600;
 
 /** The first sentences of an answer, without markup and what models say around it. */
-export function readDescription({ text, locale, isCut }: Written): ReadDescription {
-  const said = withoutChatter(inOneLine(withoutMarkup(textIn(text))));
+export function readDescription({ text, locale, isCut, asked = "" }: Written): ReadDescription {
+  const said = withoutChatter(withoutEcho(inOneLine(withoutMarkup(textIn(firstTurn(text)))), asked));
   const whole = wholeOf(said);
   if (whole === null) return { fault: "refusal" };
-  const sentences = sentencesOf(whole).filter((sentence) => !chatter.test(sentence));
+  const sentences = sentencesOf(whole).filter(
+    (sentence) => !chatter.test(sentence) && !musing.test(sentence),
+  );
   if (sentences.some((sentence, at) => at < mostSentences && isRefusal(sentence)))
     return { fault: "refusal" };
   if (isCut && isEndless(sentences)) return { fault: "endless" };
@@ -48,27 +53,69 @@ function faultOf(kept: string, locale: Locale): DescriptionFault | null {
   return isForeign(kept, locale) ? "language" : null;
 }
 
-/** Some models answer with an object although none was asked for. */
-function textIn(answer: string): string {
-  const fenced = /^\s*```\w*\s*\n([^]*?)\n?\s*```\s*$/.exec(answer)?.[1] ?? answer;
-  if (!fenced.trimStart().startsWith("{")) return fenced;
-  const value = parseForeignJson(fenced);
-  const texts = Object.values(Object(value)).filter((one) => typeof one === "string");
-  return texts.toSorted((a, b) => b.length - a.length)[0] ?? fenced;
+/** Marks in the formats of chats: a turn ends, or a person's begins. */
+const turnEnd =
+  /<\|(?:im_start|im_end|eot_id|eom_id|end|endoftext|end_of_text|start_header_id|assistant|system)\|>|<(?:start|end)_of_turn>|<\|?turn\|?>|<\/s>|\[\/INST\]|<\uFF5C(?:Assistant|end\u2581of\u2581sentence)\uFF5C>/giu;
+const personBegins = /\[INST\]|<\|user\|>|<\uFF5CUser\uFF5C>/giu;
+const speaker =
+  /^\s*(?:#{1,6}\s*)?[*_]{0,3}(?:(assistant|ai|(?:final )?answer|response|output|(?:option|caption|description) \d)|(user|human|system|instructions?|input|question))[*_]{0,3}\s*(?:[:：][*_]{0,3}\s*|$)/i;
+
+/** Of a talk that a model goes on with by itself, or repeats from its beginning, what it says first. */
+function firstTurn(text: string): string {
+  const marked = text
+    .replaceAll(personBegins, "\n\0\nuser\n")
+    .replaceAll(turnEnd, "\n\0\n")
+    .replaceAll(/<\|end_header_id\|>|<0x0A>/gi, "\n");
+  const said: string[] = [];
+  let speaks = true;
+  for (const line of marked.split(/\r?\n/)) {
+    const [label = "", own, persons] = speaker.exec(line) ?? [];
+    const isTurn = line === "\0" || own !== undefined || persons !== undefined;
+    if (isTurn && said.some((one) => /\p{L}/u.test(one))) break;
+    if (isTurn) speaks = persons === undefined;
+    const rest = line.slice(label.length).replace("\0", "");
+    if (speaks && rest.trim() !== "model") said.push(rest);
+  }
+  const turn = said.join("\n");
+  return /\p{L}/u.test(turn) ? turn : text;
 }
 
-/** Marks of models (`<|im_end|>`, `[INST]`), HTML and Markdown. */
+const jsonStart = /^(?:[^{[]{0,200}[:\n]\s*)?(?:```\w*\s*)?(\{\s*["'\w]|\[\s*["'{])/;
+/** Some models answer with JSON although none was asked for. */
+function textIn(answer: string): string {
+  const value = parseForeignJson(answer);
+  const text = typeof value === "string" ? value : answer;
+  const found = jsonStart.exec(text);
+  if (!found) return /^\s*```\w*\s*\n([^]*?)\n?\s*```\s*$/.exec(text)?.[1] ?? text;
+  const json = text.slice(found[0].length - (found[1] ?? "").length);
+  return wordsOfJson(json) ?? text;
+}
+
+/** Marks of models (`<|box_start|>`, `[IMG]`, places in the picture), HTML and Markdown. */
 function withoutMarkup(text: string): string {
   return text
-    .replaceAll(/<\|[^|<>]{1,40}\|>|<\/?s>|\[\/?INST\]|<(?:image|img|unk|pad|eos|bos)>/gi, " ")
+    .replaceAll(
+      /<[|\uFF5C][^|\uFF5C<>]{1,40}[|\uFF5C]>|<\/?s>|\[\/?(?:INST|IMG\w*|img-\d+)\]|<(?:image|img|unk|pad|eos|bos)>|\uFFFD/gi,
+      " ",
+    )
     .replaceAll(/<\/?[a-z][^<>]{0,200}>/gi, " ")
-    .replaceAll(/!\[[^\]]*\]\([^)]*\)/g, " ")
+    .replaceAll(
+      /\s?\(\d{1,4}, ?\d{1,4}\)(?:, ?\(\d{1,4}, ?\d{1,4}\))+|\s?\[{1,2}\d{1,4}(?:, ?\d{1,4}){3}\]{1,2}/g,
+      "",
+    )
+    .replaceAll(/\\(?:boxed|text)\{([^{}]*)\}/g, "$1")
+    .replaceAll(/!\[([^\]]*)\]\([^)]*\)/g, (_all, alt: string) => (/\s\S+\s/.test(alt) ? alt : " "))
     .replaceAll(/\[([^\]]+)\]\([^)]*\)/g, "$1")
+    .replaceAll(/^[ \t]*\|.*\|[ \t]*\n[ \t]*\|(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*$/gm, "")
+    .replaceAll(/^[ \t]*\|(.*)\|[ \t]*$/gm, (_all, cells: string) => cells.replaceAll("|", ":"))
     .replaceAll(/^[ \t]*(?:#{1,6}|>|[-*•+]|\d{1,2}[.)])[ \t]+/gm, "")
     .replaceAll(/^[ \t]*(?:```\w*|-{3,}|\*{3,})[ \t]*$/gm, "")
-    .replaceAll(/(\*{1,3}|_{1,3}|`{1,3})(\S(?:[^\n]*?\S)?)\1/g, "$2")
-    .replaceAll(/https?:\/\/\S+/gi, " ");
+    .replaceAll(/(\*{1,3}|_{1,3}|`{1,3}|\$)(\S(?:[^\n]*?\S)?)\1/g, "$2")
+    .replaceAll(/https?:\/\/\S+|\(\d+ (?:words|characters|tokens)\)/gi, " ")
+    .replaceAll(/&(amp|quot|#0?39|apos|nbsp);/g, (_all, name: string) => entities[name] ?? "'");
 }
+
+const entities: Readonly<Record<string, string>> = { amp: "&", quot: '"', nbsp: " " };
 
 /** Lines of a list become sentences. */
 function inOneLine(text: string): string {
@@ -86,7 +133,26 @@ const announcement =
   /^[^.!?。！？:：]{0,90}(?:descri(?:p|b|ç)|caption|alt text|beschreibung|bildunterschrift|описани|подпис|描述|说明|here(?:'|’)?s|here is|here are|aquí (?:tienes|está)|hier ist)[^.!?。！？:：]{0,60}[:：]\s*/iu;
 /** What is said to the person who asks, at the end. */
 const chatter =
-  /\b(?:let me know|would you like|do you want me|feel free|i hope (?:this|that)|if you (?:need|have|want|would|'d)|happy to help|any other (?:questions|details))\b|^(?:lass mich wissen|möchtest du|möchten sie|¿(?:quieres|te gustaría)|дайте знать|хотите|искате ли|кажете ми|如果(?:您|你)|需要我)/iu;
+  /\b(?:let me know|would you like|do you want me|feel free|i hope (?:this|that)|if you (?:need|have|want|would|'d)|happy to help|any other (?:questions|details))\b|^\(?note: (?:i|this)\b|^(?:lass mich wissen|möchtest du|möchten sie|¿(?:quieres|te gustaría)|дайте знать|хотите|искате ли|кажете ми|如果(?:您|你)|需要我)/iu;
+
+/** A model that thinks aloud before it says what it sees. */
+const musing =
+  /^(?:(?:okay|ok|so|alright|all right|hmm+|well|now|first|got it|right)[,.!]?\s+)*(?:let(?:'|’)s (?:see|look|take|think|describe|start|break|analy[sz]e)|let me (?:see|look|take|think|describe|start|analy[sz]e)|the user (?:wants|asks|asked|is asking|provided)|(?:i|we) (?:need|have|should|want) to)\b/i;
+
+/** Without the sentences of the request. */
+function withoutEcho(text: string, asked: string): string {
+  const request = spell(asked);
+  const isEcho = (sentence: string) => sentence.length > 20 && request.includes(spell(sentence));
+  return sentencesOf(text)
+    .filter((sentence) => !isEcho(sentence))
+    .join(" ");
+}
+
+const spell = (text: string) =>
+  text
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]+/gu, " ")
+    .trim();
 
 function withoutChatter(text: string): string {
   const bare = text.replace(greeting, "").replace(announcement, "").replace(greeting, "");
@@ -98,11 +164,23 @@ function withoutChatter(text: string): string {
 const refusals: readonly RegExp[] = [
   /^(?:(?:unfortunately|however|sorry|i apologi[sz]e|apologies)\b[,.!:;]?\s*)*(?:but\s+)?(?:i|we)(?:'|’)?(?:\s?a?m)?\s+(?:sorry|afraid|unable|not able|can(?:'|’)?t|cannot|can not|could(?:n(?:'|’)t| not)|won(?:'|’)t|do(?:n(?:'|’)t| not) (?:see|have|feel)|am not able|must decline|need (?:the|an|to see))/i,
   /^(?:sorry|i(?:'|’)?m sorry|i apologi[sz]e|my apologies)\b/i,
+  /^(?:unable|not able|failed) to (?:view|see|access|open|load|process|describe|analy[sz]e)\b/i,
+  /^\W?(?:the )?(?:image|picture|photo)s? (?:(?:is|was) )?(?:not|can(?:not| not|'t) be|could not be) (?:available|found|visible|provided|loaded|displayed|processed)\b/i,
+  /^\W?no (?:image|picture|photo)s? (?:detected|found|available|visible|received|to describe)\b/i,
+  /^(?:un)?safe(?:[.\s]+S\d{1,2})*\W*$/i,
+  /^\W?(?:error|generation failed)\b.{0,40}(?:image|picture|photo|failed|\(\))/i,
+  /\b(?:text[- ](?:only|based) (?:model|ai|assistant)|not visible to me|how (?:can|may) i (?:help|assist)|base64)\b/i,
+  /^i(?:'|’)?(?:m| am) (?:just |only )?an? (?:ai|(?:large )?language model|assistant|chatbot)\b/i,
   /\bas an? (?:ai|artificial|(?:large )?language model|text[- ](?:based|only))/i,
   /\b(?:no|not? any|without an?) (?:image|picture|photo)s?\b.{0,20}\b(?:was|is|were|has been|provided|attached|uploaded|shared|included)\b/i,
   /\b(?:please|could you|can you) (?:provide|upload|share|attach|send|describe)\b.{0,30}\b(?:image|picture|photo|it)\b/i,
   /\byou (?:have not|haven(?:'|’)t|did not|didn(?:'|’)t) (?:provided?|attach(?:ed)?|upload(?:ed)?|shared?)\b/i,
   /\b(?:this|the) (?:model|assistant|system)\b.{0,20}\b(?:unable|not able|cannot|can(?:'|’)?t|does(?:n(?:'|’)t| not))\b/i,
+  /^(?:ich (?:sehe|habe|erhalte) kein(?:e|en)? (?:bild|foto)|bitte (?:lade|sende|füge|stelle)n?\b.{0,30}\b(?:bild|foto)|es wurde kein (?:bild|foto))/i,
+  /^(?:no (?:veo|hay|recibo|se ha proporcionado) ningun[ao]? (?:imagen|foto)|por favor,? (?:proporcion|adjunt|compart|sub[ae]|suba|envíe?)\S*.{0,20}(?:imagen|foto))/i,
+  /^(?:я не вижу|не вижу (?:изображени|картин|фото)|пожалуйста,? (?:загрузите|предоставьте|пришлите|прикрепите)|изображение не (?:загружено|предоставлено|прикреплено))/iu,
+  /^(?:не виждам (?:изображени|снимк|картин)|моля,? (?:качете|изпратете|прикачете|предоставете))/iu,
+  /^(?:请(?:您)?(?:提供|上传|发送)|(?:您|你)(?:没有|尚未|还没有)(?:上传|提供|发送)|没有(?:看到|收到).{0,6}(?:图|照片))/iu,
   /^(?:es tut mir leid|tut mir leid|leider kann ich|ich kann (?:das|dieses|die|kein|keine|ihnen|dir|bei)\b.{0,60}\bnicht|als (?:ki|sprachmodell))/i,
   /^(?:lo siento|lamento|no puedo (?:ver|describir|ayudar|procesar|identificar)|como (?:modelo|ia)\b)/i,
   /^(?:извините|простите|к сожалению, я|я не могу|не могу (?:увидеть|видеть|описать|помочь|просмотреть|распознать)|как (?:ии|языковая модель))/iu,
