@@ -1,6 +1,8 @@
 import type { Metadata } from "next";
+import { notFound } from "next/navigation";
 import { getTranslations } from "next-intl/server";
 import { Suspense } from "react";
+import { isId } from "@atelier/server/platform";
 import { BatchPage } from "../batch-page.tsx";
 import { Words } from "../../parts/words.tsx";
 
@@ -15,6 +17,7 @@ export async function generateMetadata(): Promise<Metadata> {
 
 export default async function Page({ params }: Props) {
   const { id } = await params;
+  if (!isId(id)) notFound();
   return (
     <Words of="app/batches/[id]/page.tsx">
       <Suspense>

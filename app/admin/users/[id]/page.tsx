@@ -1,5 +1,7 @@
 import type { Metadata } from "next";
+import { notFound } from "next/navigation";
 import { getTranslations } from "next-intl/server";
+import { isId } from "@atelier/server/platform";
 import { UserPage } from "../user.tsx";
 import { Words } from "../../../parts/words.tsx";
 
@@ -14,6 +16,7 @@ export async function generateMetadata(): Promise<Metadata> {
 
 export default async function AdminUserPage({ params }: Props) {
   const { id } = await params;
+  if (!isId(id)) notFound();
   return (
     <Words of="app/admin/users/[id]/page.tsx">
       <UserPage id={id} />
