@@ -30,7 +30,7 @@ export function Table({ caption, columns, numeric = [], wideOnly = [], unnamed, 
               key={column}
               role="columnheader"
               className={cx(
-                "border-b border-line pe-5 pb-2 align-bottom font-medium text-quiet xl:in-[:lang(en)]:whitespace-nowrap last:pe-0 md:table-cell",
+                "border-b border-line pe-4 pb-2 align-bottom font-medium text-quiet xl:in-[:lang(en)]:whitespace-nowrap last:pe-0 md:table-cell xl:pe-5",
                 numeric.includes(at) && "text-end",
                 wideOnly.includes(at) && wideOnlyCell,
               )}
@@ -87,7 +87,7 @@ export function Cell({ label, isNumeric, isHead, className, children }: CellProp
     <div
       role="cell"
       className={cx(
-        "min-w-0 md:table-cell md:border-b md:border-line md:py-2.5 md:pe-5 md:align-middle md:last:pe-0",
+        "min-w-0 md:table-cell md:border-b md:border-line md:py-2.5 md:pe-4 md:align-middle xl:pe-5 md:last:pe-0",
         isNumeric && "md:text-end md:whitespace-nowrap",
         isHead && "max-md:col-span-2",
         className,

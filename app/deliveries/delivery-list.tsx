@@ -83,7 +83,7 @@ function DeliveryRow({ delivery, isAdmin }: RowProps) {
   const time = (iso: string) => format.dateTime(new Date(iso), { dateStyle: "medium", timeStyle: "short" });
   return (
     <li className="py-3">
-      <div className="flex items-start gap-4 max-sm:flex-col max-sm:gap-2">
+      <div className="flex gap-4 max-sm:flex-col max-sm:gap-2 sm:items-start">
         <div className="min-w-0 flex-1">
           <p className={cx("flex items-center gap-1.5 text-xs font-medium", tone)}>
             <Icon aria-hidden className="size-3.5 shrink-0" />

@@ -68,7 +68,7 @@ export function Picture(props: Props) {
   const hashStyle =
     thumbhash === undefined || isLoaded
       ? undefined
-      : { backgroundImage: `url(${thumbhashUrl(thumbhash)})`, backgroundSize: "100% 100%" };
+      : { background: `center/${fit} no-repeat url(${thumbhashUrl(thumbhash)})` };
   return (
     <img
       src={src ?? imageUrl(imageId, variant)}

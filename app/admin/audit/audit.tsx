@@ -109,6 +109,9 @@ function Exports({ filter }: { readonly filter: ReturnType<typeof useAuditFilter
   );
 }
 
+/** One line; the columns are narrower where all must fit beside each other on a small screen. */
+const oneLine = "block max-w-60 truncate md:max-xl:max-w-36";
+
 function Person({ person }: { readonly person: NonNullable<AuditEntry["by"]> }) {
   const t = useTranslations("admin.audit");
   const shown = person.name || person.email;
@@ -116,11 +119,11 @@ function Person({ person }: { readonly person: NonNullable<AuditEntry["by"]> }) 
     <>
       <Link
         href={`/admin/users/${person.id}`}
-        className="block max-w-60 truncate font-medium underline-offset-4 hover:underline"
+        className={cx(oneLine, "font-medium underline-offset-4 hover:underline")}
       >
         {shown ?? t("gone")}
       </Link>
-      <span className="block max-w-60 truncate text-quiet" title={person.id}>
+      <span className={cx(oneLine, "text-quiet")} title={person.id}>
         {shown !== null && person.email !== null ? person.email : person.id}
       </span>
     </>
@@ -138,7 +141,7 @@ function EntryRow({ entry }: { readonly entry: AuditEntry }) {
     <Row>
       <Cell label={t("what")} isHead>
         {t.has(key) ? <span className="block">{t(key)}</span> : null}
-        <span className="block font-mono break-all text-quiet">{entry.kind}</span>
+        <span className="block font-mono wrap-anywhere text-quiet md:min-w-32">{entry.kind}</span>
         {outcome === "ok" ? null : (
           <span className="text-fail" title={outcome}>
             {/* Safe cast: a code of another version has the text of `internal`. */}
@@ -152,7 +155,7 @@ function EntryRow({ entry }: { readonly entry: AuditEntry }) {
           </details>
         )}
       </Cell>
-      <Cell label={t("time")} className="whitespace-nowrap">
+      <Cell label={t("time")} className="max-md:whitespace-nowrap xl:whitespace-nowrap">
         <time dateTime={entry.at}>
           {format.dateTime(new Date(entry.at), { dateStyle: "short", timeStyle: "medium" })}
         </time>
@@ -164,13 +167,13 @@ function EntryRow({ entry }: { readonly entry: AuditEntry }) {
       <Cell label={t("whom")}>
         {person === null ? null : <Person person={person} />}
         {objectId === null ? null : (
-          <span className="block max-w-60 truncate text-quiet" title={objectId}>
+          <span className={cx(oneLine, "text-quiet")} title={objectId}>
             {objectId}
           </span>
         )}
         {person === null && objectId === null ? "–" : null}
       </Cell>
-      <Cell label={t("address")} className="break-all">
+      <Cell label={t("address")} className="wrap-anywhere md:min-w-24">
         {entry.address ?? "–"}
       </Cell>
     </Row>

@@ -38,12 +38,15 @@ function JobRow({ job }: { readonly job: FoundJob }) {
       <Cell label={t("status")} className="max-md:col-start-3 max-md:row-start-1 max-md:justify-self-end">
         <JobStatusChip status={job.status} isCancelling={job.cancelRequested} />
         {cause === null ? null : (
-          <span className="mt-0.5 block max-w-56 text-quiet max-md:hidden" title={errorCode ?? undefined}>
+          <span
+            className="mt-0.5 block max-w-56 text-quiet max-md:hidden md:max-xl:max-w-36"
+            title={errorCode ?? undefined}
+          >
             {cause}
           </span>
         )}
       </Cell>
-      <Cell label={t("owner")} className="max-w-56 max-md:row-start-2 md:max-xl:max-w-44">
+      <Cell label={t("owner")} className="max-w-56 max-md:row-start-2 md:max-xl:max-w-36">
         <Link
           href={`/admin/jobs?owner=${job.owner.id}`}
           className="block truncate underline-offset-4 hover:underline"
@@ -52,7 +55,10 @@ function JobRow({ job }: { readonly job: FoundJob }) {
         </Link>
         <span className="block truncate text-quiet max-md:hidden">{job.owner.email ?? ""}</span>
       </Cell>
-      <Cell label={t("place")} className="max-md:row-start-2 max-md:truncate max-md:text-quiet md:min-w-40">
+      <Cell
+        label={t("place")}
+        className="max-md:row-start-2 max-md:truncate max-md:text-quiet md:min-w-32 xl:min-w-40"
+      >
         <span className={cause === null ? undefined : "max-md:hidden"}>{job.queue}</span>
         <span className="wrap-anywhere text-quiet max-md:hidden md:block">{servers}</span>
         {cause === null ? null : (
@@ -72,8 +78,8 @@ function JobRow({ job }: { readonly job: FoundJob }) {
       </Cell>
       <Cell label={t("asked")} isNumeric className="max-md:row-start-2 max-md:text-end max-md:text-quiet">
         <time dateTime={job.createdAt} className="whitespace-nowrap">
-          <span className="md:hidden">{format.dateTime(made, minute)}</span>
-          <span className="max-md:hidden">{format.dateTime(made, { ...minute, second: "2-digit" })}</span>
+          <span className="xl:hidden">{format.dateTime(made, minute)}</span>
+          <span className="max-xl:hidden">{format.dateTime(made, { ...minute, second: "2-digit" })}</span>
         </time>
       </Cell>
     </CompactRow>
