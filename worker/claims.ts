@@ -1,4 +1,5 @@
 import { claim, type Job, type Lease, type QueueOffers } from "@atelier/server/jobs";
+import { oneAtATime } from "@atelier/server/platform";
 import type { BellConsumer } from "@atelier/server/queue";
 import type { Services } from "@atelier/server/services";
 import { type CloudRunInput, type Providers, runCloudJob } from "./cloud/cloud-job.ts";
@@ -17,13 +18,12 @@ export interface ConsumeInput {
   readonly engines: readonly Engine[];
   /** Without them no job for a provider is claimed. */
   readonly providers?: Providers & Pick<CloudRunInput, "onBusy">;
+  /** Also the key under which its claims run one at a time. Code that must not run during a claim takes the same. */
   readonly incarnation: Incarnation;
   readonly runs: Runs;
   /** With a full disk or without the image store nothing is claimed. */
   readonly readiness: Pick<Readiness, "isReady">;
   readonly sharedServers: Pick<SharedServers, "take">;
-  /** Serialises the claims of this node. Code that must not run during a claim takes the same lock. */
-  readonly claimLock: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 /** The consumers of a node: one for the bells of each offered queue. */
@@ -96,7 +96,7 @@ async function answer(
   { queue, onEmpty }: AnswerInput,
 ): Promise<void> {
   for (let hasRun = false; ; hasRun = true) {
-    const begun = await input.claimLock(() => begin(services, input, queue));
+    const begun = await oneAtATime(input.incarnation, () => begin(services, input, queue));
     if (!begun) {
       if (hasRun && !input.runs.isClosed() && input.runs.leases().length === 0) onEmpty();
       return;

@@ -8,7 +8,6 @@ import { createReadiness, startReadinessWatch } from "./readiness.ts";
 import { createRuns } from "./runs.ts";
 import type { ServerState } from "./servers/index.ts";
 import { startWatchOver } from "./watch-over.ts";
-import { createMutex } from "./work.ts";
 
 let opened: TestServices;
 afterAll(() => opened.close());
@@ -187,7 +186,6 @@ describe("node", () => {
       {
         incarnation: { current: () => node, stop: () => Promise.resolve() },
         runs: createRuns(),
-        claimLock: createMutex(),
         claimNow: () => void (claims += 1),
       },
     );

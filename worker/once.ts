@@ -14,7 +14,7 @@ import { registerNode, shutDownNode } from "./presence.ts";
 import { createRuns, type Runs } from "./runs.ts";
 import { createSharedServers } from "./shared-servers.ts";
 import { createServerPool } from "./servers/index.ts";
-import { createMutex, onceStopped, type StopWait } from "./work.ts";
+import { onceStopped, type StopWait } from "./work.ts";
 
 export interface WorkOnceInput {
   /** Only engines without servers. */
@@ -37,7 +37,6 @@ export async function workOnce(services: Services, { engines, waitMs }: WorkOnce
   const jobLogs = keepJobLogs(services);
   const { runs, taken } = takeOne(createRuns());
   const offer = await openLightOffer(services, engines, runs);
-  const claimLock = createMutex();
   const registering = { offer, runs, isOnce: true };
   const incarnation = await registerNode(services, { workflows: [], problems: [] }, registering);
   const sharedServers = createSharedServers(services);
@@ -48,9 +47,8 @@ export async function workOnce(services: Services, { engines, waitMs }: WorkOnce
     runs,
     readiness: { isReady: () => true },
     sharedServers,
-    claimLock,
   });
-  const loops = [...startWatchOver(services, { incarnation, runs, claimLock }), startDeliveries(services)];
+  const loops = [...startWatchOver(services, { incarnation, runs }), startDeliveries(services)];
   const reason = await waitForJob({ taken, stop, waitMs });
   services.log.info({ reason }, "no further job is taken");
   runs.close();

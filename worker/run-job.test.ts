@@ -29,7 +29,6 @@ import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { consume, type ConsumeInput } from "./claims.ts";
 import type { Engine, EngineContext } from "./engines/index.ts";
-import { createMutex } from "./work.ts";
 import { runJob } from "./run-job.ts";
 import { RunStopped } from "./base/index.ts";
 import { createRuns } from "./runs.ts";
@@ -244,8 +243,7 @@ async function consumeTwoQueues() {
   const runs = createRuns();
   const sharedServers = createSharedServers(services);
   const readiness = { isReady: () => true };
-  const claimLock = createMutex();
-  const input = { offer, engines: [engine], incarnation, runs, readiness, sharedServers, claimLock };
+  const input = { offer, engines: [engine], incarnation, runs, readiness, sharedServers };
   return { consumers: consume(services, input), endById, laterQueues };
 }
 

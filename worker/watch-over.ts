@@ -1,10 +1,11 @@
 import { findStops, handBackUnknown, readActivity, rering, sweep } from "@atelier/server/jobs";
 import { createNodeWatch } from "@atelier/server/nodes";
+import { oneAtATime } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import type { ConsumeInput, Consumers } from "./claims.ts";
 import { type Activity, createActivity, type Loop, startLoop } from "./base/loop.ts";
 
-type WatchOverInput = Pick<ConsumeInput, "incarnation" | "runs" | "claimLock"> & {
+type WatchOverInput = Pick<ConsumeInput, "incarnation" | "runs"> & {
   /** Claims without a bell. A `--once` worker, which takes one job only, has none. */
   readonly claimNow?: Consumers["claimNow"];
 };
@@ -38,11 +39,11 @@ function startWatch(
 }
 
 function startSweep(services: Services, input: WatchOverInput, activity: Activity) {
-  const { incarnation, runs, claimLock, claimNow } = input;
+  const { incarnation, runs, claimNow } = input;
   const { timing } = services.config;
   let sweptNodeId: string | null = null;
   return startLoop(services.log, "sweep", async () => {
-    const node = await claimLock(async () => {
+    const node = await oneAtATime(incarnation, async () => {
       const current = incarnation.current();
       const running = runs.leases().map((lease) => lease.jobId);
       if (current) await handBackUnknown(services, { nodeId: current.id, running });

@@ -64,7 +64,6 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   });
   const offer = await openOffer(services, input, { runs, room });
   const http = await openWorkerHttp(services);
-  const claimLock = createMutex();
   const readiness = createReadiness(services);
   await readiness.refresh();
   const { ownWorkflows: workflows, problems } = input;
@@ -80,7 +79,6 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
     runs,
     readiness,
     sharedServers,
-    claimLock,
   };
   const consumers = consume(services, consumeInput);
   consumers.setActive(readiness.isReady());
@@ -94,7 +92,7 @@ export async function work(services: Services, input: WorkInput): Promise<StopCa
   const following = providers.keys.length > 0 ? startFollowing(services, providers, incarnation) : null;
   const duties = until ? null : startDuties(services);
   const loops = [
-    ...startWatchOver(services, { incarnation, runs, claimLock, claimNow: () => consumers.claimNow() }),
+    ...startWatchOver(services, { incarnation, runs, claimNow: () => consumers.claimNow() }),
     followNode(services, { incarnation, offer, pool, consumers }),
     sharedServers.follow(pool, incarnation),
     startDeliveries(services),
@@ -189,16 +187,6 @@ export async function loadWorkflows({
     own,
     all: () => [...builtInWorkflows(), ...own],
     problems: problems.map(({ name, reason }) => ({ what: name, reason })),
-  };
-}
-
-/** Runs one function at a time, in the order of the calls. */
-export function createMutex(): <T>(work: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const result = last.then(work, work);
-    last = result.catch(() => {});
-    return result;
   };
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { and, eq, isNull } from "drizzle-orm";
-import { type Db, oneAtATime, schema, type Tx } from "../db/index.ts";
+import { type Db, schema, type Tx } from "../db/index.ts";
 import { requireWebhookUrl } from "../deliveries/index.ts";
 import { checkGuestSpace } from "../images/index.ts";
 import {
@@ -18,7 +18,7 @@ import {
   storeMany,
   type Submitter,
 } from "../jobs/index.ts";
-import { AppError, type ErrorCode, inSpan, newId, type SpanStart } from "../platform/index.ts";
+import { AppError, type ErrorCode, inSpan, newId, type SpanStart, oneAtATime } from "../platform/index.ts";
 import { toEstimate } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import { addressesIn, withFetched } from "./addresses.ts";

@@ -55,25 +55,6 @@ function isTemporary(error: Error): boolean {
   return temporaryClasses.includes(code.slice(0, 2)) || temporaryStates.includes(code);
 }
 
-const last = new Map<string, Promise<void>>();
-
-/**
- * Runs `work` after all earlier work of the same key in this process. Transactions that lock the same row or key take
- * turns here first: otherwise each of them would hold a connection of the pool while it waits for the lock.
- */
-export async function oneAtATime<T>(key: string, work: () => Promise<T>): Promise<T> {
-  const before = last.get(key);
-  const turn = Promise.withResolvers<void>();
-  last.set(key, turn.promise);
-  try {
-    await before;
-    return await work();
-  } finally {
-    turn.resolve();
-    if (last.get(key) === turn.promise) last.delete(key);
-  }
-}
-
 export type Db = PostgresJsDatabase<typeof schema>;
 /** A transaction; functions for a single query accept `Db | Tx`. */
 export type Tx = Parameters<Parameters<Db["transaction"]>[0]>[0];

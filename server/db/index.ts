@@ -1,7 +1,7 @@
 /**
  * PostgreSQL: the pool, the schema, the migrations.
  *
- * `Db` is the pool, `Tx` a transaction; `oneAtATime` queues work of one key inside this process, before it takes a connection.
+ * `Db` is the pool, `Tx` a transaction. Transactions that take the same lock run in `oneAtATime` (`../platform`).
  * Only tables and connections here: a query belongs to the folder that owns its rows.
  */
 export {
@@ -10,7 +10,6 @@ export {
   type DatabaseOptions,
   type Db,
   type Tx,
-  oneAtATime,
   isDatabaseAway,
   findSchemaMismatch,
   probeDatabase,

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import sharp from "sharp";
 import { AppError } from "../platform/index.ts";
-import { makeFiles, planUpload, takeFileTurn } from "./files.ts";
+import { makeFiles, planUpload, withFilePermit } from "./files.ts";
 import { toDecodable } from "./inspect.ts";
 
 export interface MaskChange {
@@ -29,7 +29,7 @@ export async function adjustMask({
   operate,
   reachPx,
 }: MaskChange): Promise<Buffer<ArrayBuffer>> {
-  return takeFileTurn({ ownerId, weight: "heavy" }, async () => {
+  return withFilePermit({ ownerId, weight: "heavy" }, async () => {
     const { original } = await makeFiles(bytes, await planUpload(bytes, { role: "mask" }));
     const marks = await readMarks(original, 0);
     return highlight(await change(marks, operate, reachPx));
@@ -136,14 +136,14 @@ const cutOutReachPx = 4;
 
 /** What is opaque in a cut-out, as a mask like that of `adjustMask`. */
 export async function maskOfCutOut(ownerId: string, png: Buffer): Promise<Buffer<ArrayBuffer>> {
-  return takeFileTurn({ ownerId, weight: "heavy" }, async () =>
+  return withFilePermit({ ownerId, weight: "heavy" }, async () =>
     highlight(await dilate(await readMarks(png, 3), cutOutReachPx)),
   );
 }
 
 /** The mask with what was marked left alone, and the reverse. Throws the codes `upload_*`. */
 export async function reverseMask(ownerId: string, bytes: Buffer): Promise<Buffer<ArrayBuffer>> {
-  return takeFileTurn({ ownerId, weight: "heavy" }, async () => {
+  return withFilePermit({ ownerId, weight: "heavy" }, async () => {
     const { original } = await makeFiles(bytes, await planUpload(bytes, { role: "mask" }));
     return openMarks(await reverse(await readMarks(original, 0)))
       .png()
@@ -153,7 +153,7 @@ export async function reverseMask(ownerId: string, bytes: Buffer): Promise<Buffe
 
 /** What is transparent in a PNG as a mask (white = change); null where it has no transparency at all. Throws the codes `upload_*`. */
 export async function maskOfHoles(ownerId: string, bytes: Buffer): Promise<Buffer<ArrayBuffer> | null> {
-  return takeFileTurn({ ownerId, weight: "heavy" }, async () => {
+  return withFilePermit({ ownerId, weight: "heavy" }, async () => {
     await planUpload(bytes, { role: "mask" });
     const picture = await toDecodable(bytes);
     const { hasAlpha } = await sharp(picture).metadata();
@@ -166,7 +166,7 @@ export async function maskOfHoles(ownerId: string, bytes: Buffer): Promise<Buffe
 
 /** The mask of a selection, as a mask like that of `adjustMask`. */
 export async function highlightMask(ownerId: string, png: Buffer): Promise<Buffer<ArrayBuffer>> {
-  return takeFileTurn({ ownerId, weight: "heavy" }, async () => highlight(await readMarks(png, 0)));
+  return withFilePermit({ ownerId, weight: "heavy" }, async () => highlight(await readMarks(png, 0)));
 }
 
 async function highlight(marks: Marks): Promise<Buffer<ArrayBuffer>> {

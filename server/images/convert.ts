@@ -4,7 +4,7 @@ import { maxOutputPixels } from "../engines.ts";
 import { newId } from "../platform/index.ts";
 import { instanceIdOf, signCopy } from "../provenance/index.ts";
 import type { Services } from "../services.ts";
-import { takeFileTurn } from "./files.ts";
+import { withFilePermit } from "./files.ts";
 import type { OwnImageInput } from "./image.ts";
 import { sha256 } from "./outputs.ts";
 import { openFile } from "./serve.ts";
@@ -35,7 +35,7 @@ export async function readAs(
   if (headers["content-type"] === `image/${format}` && quality === undefined)
     return readOriginal(services, own);
   // Read in its turn: what waits holds no picture in memory.
-  const { bytes, encoded } = await takeFileTurn({ ownerId: own.ownerId, weight: "heavy" }, async () => {
+  const { bytes, encoded } = await withFilePermit({ ownerId: own.ownerId, weight: "heavy" }, async () => {
     const original = await readOriginal(services, own);
     return { bytes: original, encoded: await encodeAs(original, format, quality) };
   });

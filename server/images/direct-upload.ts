@@ -6,8 +6,17 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { and, count, eq, isNull, or, sql } from "drizzle-orm";
 import { z } from "zod";
-import { ago, type Db, oneAtATime, schema, type Tx } from "../db/index.ts";
-import { AppError, isAppError, isId, isOutOfSpace, newId, pictureLimits, ruleOf } from "../platform/index.ts";
+import { ago, type Db, schema, type Tx } from "../db/index.ts";
+import {
+  AppError,
+  isAppError,
+  isId,
+  isOutOfSpace,
+  newId,
+  pictureLimits,
+  ruleOf,
+  oneAtATime,
+} from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import {
   openObject,
@@ -19,13 +28,13 @@ import {
   withRoom,
   withTempFolder,
 } from "../storage/index.ts";
-import { takeFileTurn } from "./files.ts";
+import { withFilePermit } from "./files.ts";
 import { unsupportedAs } from "./formats/simple.ts";
 import { findOwnImage, type IngestedImage, toUntagged } from "./image.ts";
 import { findSameBytes, ingest } from "./ingest.ts";
 import { maxBytesOf } from "./inspect.ts";
 import { discardObjects } from "./outputs.ts";
-import { checkQuota, lockUploadsOf, uploadTurnOf } from "./quota.ts";
+import { checkQuota, lockUploadsOf, uploadKeyOf } from "./quota.ts";
 import { isLost } from "./serve.ts";
 
 const { directUploads } = schema;
@@ -99,7 +108,7 @@ export async function beginUpload(
   const id = newId();
   const sent = { mime, sizeBytes, sha256: announced.unchecked ? null : sha256 };
   const put = await disk.driver.signPut(incomingKey({ id }), sent);
-  await oneAtATime(uploadTurnOf(ownerId), () =>
+  await oneAtATime(uploadKeyOf(ownerId), () =>
     db.transaction(async (tx) => {
       await lockUploadsOf(tx, ownerId);
       const open = await readOpen(tx, { ownerId, isSigned: put !== null });
@@ -175,7 +184,7 @@ export async function receiveUpload(
       const file = path.join(folder, "file");
       await pipeline(body(), limitTo(row.sizeBytes, room), createWriteStream(file));
       if ((await stat(file)).size !== row.sizeBytes) throw notAnnounced();
-      await takeFileTurn({ ownerId: own.ownerId, weight: "light" }, async () =>
+      await withFilePermit({ ownerId: own.ownerId, weight: "light" }, async () =>
         putAll(services.disk, [{ key: incomingKey(row), bytes: await readFile(file), mime: row.mime }]),
       );
     }),

@@ -1,4 +1,5 @@
 import { maxOutputPixels } from "../engines.ts";
+import { createPermits, type Weight, type WithPermit } from "../platform/index.ts";
 import { provenanceXmp } from "../safety.ts";
 import { encodeInChild } from "./encode-in-child.ts";
 import { encodeFiles, type EncodeTask, type ImageFiles } from "./encode.ts";
@@ -7,96 +8,8 @@ import type { IngestInput, StoreOutputInput, UploadNote } from "./image.ts";
 import { inspect, longerSideToKeep } from "./inspect.ts";
 import { countOutputPixels } from "./output-bytes.ts";
 
-/** Whether a picture takes little time and memory, or up to a gigabyte and many seconds in a process of its own. */
-type Weight = "light" | "heavy";
-
-export interface Turn {
-  readonly ownerId: string;
-  readonly weight: Weight;
-  /** Of a guest or an account that nobody invited. */
-  readonly isUninvited?: boolean;
-}
-
-export type TakeTurn = <T>(turn: Turn, work: () => Promise<T>) => Promise<T>;
-
-interface TurnLimits {
-  readonly slots: number;
-  readonly heavySlots: number;
-  readonly ownerSlots?: number;
-  /** Of those that nobody invited all together. */
-  readonly uninvitedSlots?: number;
-}
-
-interface Waiting {
-  readonly weight: Weight;
-  readonly isUninvited: boolean;
-  start(): void;
-}
-
-/**
- * Runs `slots` pieces of work at once, at most `heavySlots` of them heavy, `ownerSlots` of one owner and `uninvitedSlots` of
- * those that nobody invited. Owners who wait take turns. The work of one owner starts in the order in which it came; only
- * light work passes heavy work that has no slot.
- */
-export function createTurns(limits: TurnLimits): TakeTurn {
-  const { slots, heavySlots, ownerSlots = slots, uninvitedSlots = slots } = limits;
-  const running = { light: 0, heavy: 0 };
-  let runningUninvited = 0;
-  const runningByOwner = new Map<string, number>();
-  /** Waiting work by owner; the owner with the next turn is first. */
-  const lines = new Map<string, Waiting[]>();
-
-  const hasRoom = ({ weight, isUninvited }: Waiting) =>
-    running.light + running.heavy < slots &&
-    (weight === "light" || running.heavy < heavySlots) &&
-    (!isUninvited || runningUninvited < uninvitedSlots);
-
-  function count(ownerId: string, by: 1 | -1): void {
-    const left = (runningByOwner.get(ownerId) ?? 0) + by;
-    if (left > 0) runningByOwner.set(ownerId, left);
-    else runningByOwner.delete(ownerId);
-  }
-
-  function takeNext(): Waiting | undefined {
-    for (const [ownerId, line] of lines) {
-      if ((runningByOwner.get(ownerId) ?? 0) >= ownerSlots) continue;
-      const next = line.find(hasRoom);
-      if (!next) continue;
-      const later = line.filter((waiting) => waiting !== next);
-      lines.delete(ownerId);
-      if (later.length > 0) lines.set(ownerId, later);
-      count(ownerId, 1);
-      return next;
-    }
-    return undefined;
-  }
-
-  function startWaiting(): void {
-    for (let next = takeNext(); next; next = takeNext()) {
-      running[next.weight] += 1;
-      if (next.isUninvited) runningUninvited += 1;
-      next.start();
-    }
-  }
-
-  return async ({ ownerId, weight, isUninvited = false }, work) => {
-    await new Promise<void>((start) => {
-      lines.set(ownerId, [...(lines.get(ownerId) ?? []), { weight, isUninvited, start }]);
-      startWaiting();
-    });
-    try {
-      return await work();
-    } finally {
-      running[weight] -= 1;
-      if (isUninvited) runningUninvited -= 1;
-      count(ownerId, -1);
-      startWaiting();
-    }
-  };
-}
-
 /** Held while a file's bytes or pixels are in memory: two pictures at once in one process, one of them heavy. */
-export const takeFileTurn: TakeTurn = createTurns({ slots: 2, heavySlots: 1 });
+export const withFilePermit: WithPermit = createPermits({ slots: 2, heavySlots: 1 });
 
 /** The plan for a file, decided by its header: light work runs in this process, heavy work in a child process. */
 export interface FilesPlan {

@@ -29,7 +29,7 @@ export {
   expireClientFiles,
   noteListed,
 } from "./client-files.ts";
-export { createTurns, takeFileTurn } from "./files.ts";
+export { withFilePermit } from "./files.ts";
 export { inspect, toDecodable } from "./inspect.ts";
 export { adjustMask, highlightMask, maskOfCutOut, maskOfHoles, reverseMask } from "./adjust-mask.ts";
 export { type AnswerFormat, formatOf, readAs } from "./convert.ts";

@@ -1,17 +1,17 @@
 import { readFile, stat } from "node:fs/promises";
 import { and, eq, isNull } from "drizzle-orm";
-import { type Db, oneAtATime, schema, type Tx } from "../db/index.ts";
-import { AppError, type Config, newId } from "../platform/index.ts";
+import { type Db, schema, type Tx } from "../db/index.ts";
+import { AppError, type Config, newId, oneAtATime } from "../platform/index.ts";
 import { instanceIdOf, signCopy } from "../provenance/index.ts";
 import { moveConsents } from "../safety.ts";
 import type { Services } from "../services.ts";
 import { type Words, wordsOf } from "./describe.ts";
 import type { ImageFiles } from "./encode.ts";
-import { type FilesPlan, makeFiles, planUpload, takeFileTurn } from "./files.ts";
+import { type FilesPlan, makeFiles, planUpload, withFilePermit } from "./files.ts";
 import { type ImageRow, type IngestedImage, type IngestInput, toUntagged, uploadKey } from "./image.ts";
 import { maxBytesOf } from "./inspect.ts";
 import { discardObjects, putFiles, sha256, type StoredFiles } from "./outputs.ts";
-import { checkQuota, lockUploadsOf, uploadTurnOf } from "./quota.ts";
+import { checkQuota, lockUploadsOf, uploadKeyOf } from "./quota.ts";
 import { isLost } from "./serve.ts";
 
 const { images } = schema;
@@ -77,11 +77,12 @@ async function makeUpload(
 ): Promise<MadeUpload | { readonly known: ImageRow }> {
   const { ownerId } = input;
   const id = newId();
-  const taken = await takeFileTurn({ ownerId, weight: "light" }, () => takeIn(services, { ...input, id }));
+  const taken = await withFilePermit({ ownerId, weight: "light" }, () => takeIn(services, { ...input, id }));
   if ("known" in taken) return taken;
   const { same, named, plan, lostKey, words } = taken;
   const files =
-    taken.files ?? (await takeFileTurn({ ownerId, weight: "heavy" }, () => makeHeavy(services, named, plan)));
+    taken.files ??
+    (await withFilePermit({ ownerId, weight: "heavy" }, () => makeHeavy(services, named, plan)));
   input.signal?.throwIfAborted();
   return {
     row: rowOf({ ...same, id }, files, words),
@@ -264,7 +265,7 @@ async function insertUpload(
   stored: StoredUpload,
 ): Promise<InsertedUpload> {
   for (let tries = 0; tries < maxTries; tries += 1) {
-    const inserted = await oneAtATime(uploadTurnOf(stored.row.ownerId), () =>
+    const inserted = await oneAtATime(uploadKeyOf(stored.row.ownerId), () =>
       services.db.transaction((tx) => insertOnce(tx, stored, services.config)),
     );
     if (inserted) return inserted;

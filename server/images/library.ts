@@ -2,8 +2,8 @@ import { and, eq, gt, inArray, isNull, ne, notExists, type SQL, sql } from "driz
 import { alias } from "drizzle-orm/pg-core";
 import { z } from "zod";
 import { recordAct } from "../audit/index.ts";
-import { type DescribedBy, oneAtATime, schema, type Tx } from "../db/index.ts";
-import { AppError, type Config, isAppError, isId } from "../platform/index.ts";
+import { type DescribedBy, schema, type Tx } from "../db/index.ts";
+import { AppError, type Config, isAppError, isId, oneAtATime } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import {
   findOwnImage,
@@ -17,7 +17,7 @@ import {
 import { findSameBytes } from "./ingest.ts";
 import { cleanDescription, cleanTitle } from "./title.ts";
 import { isLost } from "./serve.ts";
-import { checkRestored, goneAt, lockUploadsOf, restorableSince, uploadTurnOf } from "./quota.ts";
+import { checkRestored, goneAt, lockUploadsOf, restorableSince, uploadKeyOf } from "./quota.ts";
 import { setTags, tagLimits, tagNameSchema } from "./tags.ts";
 
 const { images, jobs } = schema;
@@ -151,7 +151,7 @@ export async function restoreImages(
   const { config, db } = services;
   const wanted = [...new Set(ids.filter(isId))];
   if (wanted.length === 0) return [];
-  return oneAtATime(uploadTurnOf(ownerId), () =>
+  return oneAtATime(uploadKeyOf(ownerId), () =>
     db.transaction(async (tx) => {
       // Uploads of this owner wait, so that no twin can appear between the check below and the commit.
       await lockUploadsOf(tx, ownerId);

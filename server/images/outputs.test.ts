@@ -27,7 +27,7 @@ import {
   type StoreOutputInput,
 } from "./index.ts";
 import { encodeFiles } from "./encode.ts";
-import { takeFileTurn } from "./files.ts";
+import { withFilePermit } from "./files.ts";
 import { sha256 } from "./outputs.ts";
 
 let opened: TestServices;
@@ -237,7 +237,7 @@ test("of the large pictures one is decoded at a time, results too, and small one
     .png()
     .toBuffer();
   const held = Promise.withResolvers<void>();
-  const other = takeFileTurn({ ownerId: "other", weight: "heavy" }, () => held.promise);
+  const other = withFilePermit({ ownerId: "other", weight: "heavy" }, () => held.promise);
   const largeInput = await output(large);
   const storing = storeOutput(opened.services, largeInput);
   for (let round = 0; round < 20; round += 1)

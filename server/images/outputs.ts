@@ -6,7 +6,7 @@ import { markOf, signResult } from "../provenance/index.ts";
 import type { Services } from "../services.ts";
 import { openObject, putAll, removePrefix } from "../storage/index.ts";
 import type { ImageFiles } from "./encode.ts";
-import { type FilesPlan, makeFiles, planOutput, takeFileTurn } from "./files.ts";
+import { type FilesPlan, makeFiles, planOutput, withFilePermit } from "./files.ts";
 import {
   objectKey,
   outputKey,
@@ -83,11 +83,11 @@ async function withManifest(
 
 async function makeOutputFiles(input: MarkedInput): Promise<ImageFiles> {
   const { ownerId, path } = input;
-  const planned = await takeFileTurn({ ownerId, weight: "light" }, () => planResult(input));
+  const planned = await withFilePermit({ ownerId, weight: "light" }, () => planResult(input));
   const { plan } = planned;
   return (
     planned.files ??
-    takeFileTurn({ ownerId, weight: "heavy" }, async () => makeFiles(await readFile(path), plan))
+    withFilePermit({ ownerId, weight: "heavy" }, async () => makeFiles(await readFile(path), plan))
   );
 }
 

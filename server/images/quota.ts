@@ -98,7 +98,7 @@ export async function lockUploadsOf(tx: Tx, ownerId: string): Promise<void> {
 }
 
 /** Key for `oneAtATime`: a transaction with the lock above waits here before it takes a connection. */
-export function uploadTurnOf(ownerId: string): string {
+export function uploadKeyOf(ownerId: string): string {
   return `images of ${ownerId}`;
 }
 

@@ -8,7 +8,7 @@ import { instanceIdOf, signCopy } from "../provenance/index.ts";
 import type { Services } from "../services.ts";
 import { findObject, type ImageDisk, openObject, type OpenObject, storageFailure } from "../storage/index.ts";
 import { type PngText, textChunks, withChunksBehindHeader } from "./formats/png-write.ts";
-import { takeFileTurn } from "./files.ts";
+import { withFilePermit } from "./files.ts";
 import {
   extensionOf,
   findOwnImage,
@@ -113,7 +113,7 @@ async function bodyOf(services: Opening, { row, chunks, found }: Found) {
 /** The whole file with its chunks: what they change in it needs a manifest of its own, which is made of all of it. */
 async function withChunks(services: Opening, { row, chunks }: Omit<Found, "found">): Promise<Buffer> {
   const { id, ownerId, mime, storedSha256 } = row;
-  return takeFileTurn({ ownerId, weight: "heavy" }, async () => {
+  return withFilePermit({ ownerId, weight: "heavy" }, async () => {
     const opened = await openObject(services.disk, objectKey(row, "original"));
     if (!opened) throw new AppError("file_missing");
     const bytes = await buffer(opened.stream).catch((error: unknown) => {
@@ -146,7 +146,7 @@ function isDamaged({ sizeBytes }: ImageRow, variant: Variant, found: Pick<OpenOb
   return variant === "original" ? found.sizeBytes !== sizeBytes : found.sizeBytes === 0;
 }
 
-/** Callers hold a turn for files meanwhile, and a silent store is asked for minutes. */
+/** Callers hold a permit for files meanwhile, and a silent store is asked for minutes. */
 const lossMs = 5_000;
 
 /**

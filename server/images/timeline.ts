@@ -1,5 +1,6 @@
 import { and, eq, isNull, sql } from "drizzle-orm";
-import { type Db, lockTopic, oneAtATime, schema, type Tx } from "../db/index.ts";
+import { type Db, lockTopic, schema, type Tx } from "../db/index.ts";
+import { oneAtATime } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { asksForTrash } from "./conditions.ts";
 import { conditionsOfList, stackOf } from "./list.ts";

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
-import { lockTopic, oneAtATime, schema, type Tx } from "../db/index.ts";
-import { AppError, isId } from "../platform/index.ts";
+import { lockTopic, schema, type Tx } from "../db/index.ts";
+import { AppError, isId, oneAtATime } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { amend, hint } from "./job.ts";
 

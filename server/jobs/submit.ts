@@ -1,8 +1,8 @@
 import { type SQL, sql } from "drizzle-orm";
 import { entryOf } from "../audit/index.ts";
-import { type Db, oneAtATime, type JobStatus, schema, tiers, type Tx } from "../db/index.ts";
+import { type Db, type JobStatus, schema, tiers, type Tx } from "../db/index.ts";
 import { requireWebhookUrl } from "../deliveries/index.ts";
-import { AppError, inSpan, newId, type SpanStart } from "../platform/index.ts";
+import { AppError, inSpan, newId, type SpanStart, oneAtATime } from "../platform/index.ts";
 import { checkGuestSpace, quotaRule } from "../images/index.ts";
 import { consentFor } from "../safety.ts";
 import { noteAccepted } from "../scheduling/index.ts";

@@ -76,6 +76,7 @@ export { isFunction, type Later, streamMs } from "./functions.ts";
 export { retryAfterInText, retryAfterOf } from "./retry-after.ts";
 export { pictureLimits } from "./picture-limits.ts";
 export { type Holder, places, sharesOf, takePlace } from "./places.ts";
+export { createPermits, oneAtATime, type Weight, type WithPermit } from "./permits.ts";
 export { closeKept, keepNewest, keptBy } from "./kept.ts";
 export { hashOfToken, openSealed, seal, sealedHead, sealedMark } from "./sealing.ts";
 export {

@@ -1,16 +1,24 @@
 import { z } from "zod";
-import { createTurns, uploadLimits } from "../../images/index.ts";
-import { AppError, issuesOf, parseRequest, places, requireReadable, sharesOf } from "../../platform/index.ts";
+import { uploadLimits } from "../../images/index.ts";
+import {
+  AppError,
+  createPermits,
+  issuesOf,
+  parseRequest,
+  places,
+  requireReadable,
+  sharesOf,
+} from "../../platform/index.ts";
 import { maxJsonBytes, readLimited } from "../requests.ts";
 import type { ClientInput } from "./route.ts";
 
 /** A picture and its mask in base64, and the settings. */
 const maxBodyBytes = 2 * Math.ceil((uploadLimits.sizeBytes * 4) / 3) + maxJsonBytes;
-/** A body that takes longer gives its turn back. */
+/** A body that takes longer gives its permit back. */
 const bodyMs = 60_000;
 
 /** Bodies that are in memory at once, two of one user, so that slow ones of a few users do not hold up the others. */
-const takeBodyTurn = createTurns({
+const withBodyPermit = createPermits({
   slots: places.body.all,
   heavySlots: places.body.all,
   ownerSlots: places.body.perUser,
@@ -59,14 +67,14 @@ export function readBody<T>(input: ClientInput, schema: z.ZodType<T>): Promise<T
   return readJson(input, maxBodyBytes, (body) => parseBody(schema, body));
 }
 
-/** Reads any JSON body that may have pictures; `parse` runs while its turn is held. Throws the same. */
+/** Reads any JSON body that may have pictures; `parse` runs while its permit is held. Throws the same. */
 export async function readJson<T>(
   { request, caller }: ClientInput,
   maxBytes: number,
   parse: (body: unknown) => T,
 ): Promise<T> {
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw new AppError("request_too_large");
-  return takeBodyTurn(
+  return withBodyPermit(
     { ownerId: caller.userId, weight: "light", isUninvited: caller.isSelfMade === true },
     async () => {
       const bytes = await readInTime(request, maxBytes);

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { jobKinds } from "../../engines.ts";
-import { toDecodable, takeFileTurn } from "../../images/index.ts";
+import { toDecodable, withFilePermit } from "../../images/index.ts";
 import { AppError, isAppError } from "../../platform/index.ts";
 import { identify } from "../../provenance/index.ts";
 import type { Services } from "../../services.ts";
@@ -89,7 +89,7 @@ async function answer(
   caller: Parameters<typeof identify>[1],
   path: string,
 ): Promise<z.input<typeof identifiedSchema>> {
-  const { isPicture, statement, watermark, isOurs, madeAt, record } = await takeFileTurn(
+  const { isPicture, statement, watermark, isOurs, madeAt, record } = await withFilePermit(
     { ownerId: caller.userId, weight: "heavy" },
     async () => {
       const bytes = await readFile(path);

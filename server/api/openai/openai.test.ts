@@ -10,7 +10,7 @@ import sharp from "sharp";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { createApiKey, revokeApiKey, setKeyCap } from "../../accounts/index.ts";
 import { schema } from "../../db/index.ts";
-import { listImages, listImagesSchema, takeFileTurn } from "../../images/index.ts";
+import { listImages, listImagesSchema, withFilePermit } from "../../images/index.ts";
 import { cancel } from "../../jobs/index.ts";
 import { streamLimits } from "../../live/index.ts";
 import { places, takePlace } from "../../platform/index.ts";
@@ -379,7 +379,7 @@ describe("programs that write the fields in their own way", () => {
   test("a picture in text of a form waits for its turn in memory, a file does not", async () => {
     const photo = await drawPhoto();
     const { promise, resolve } = Promise.withResolvers<void>();
-    const held = [1, 2].map(() => takeFileTurn({ ownerId: "other", weight: "light" }, () => promise));
+    const held = [1, 2].map(() => withFilePermit({ ownerId: "other", weight: "light" }, () => promise));
     const order: string[] = [];
     const text = filesOf([["name=image", base64Of(photo)]]).then(() => order.push("text"));
     for (let sent = 0; sent < 3; sent += 1) await filesOf([["name=image", photo]]);

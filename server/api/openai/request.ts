@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { buffer } from "node:stream/consumers";
 import { z } from "zod";
 import { optionalInputs } from "../../engines.ts";
-import { type AnswerFormat, maskOfHoles, takeFileTurn, uploadLimits } from "../../images/index.ts";
+import { type AnswerFormat, maskOfHoles, withFilePermit, uploadLimits } from "../../images/index.ts";
 import { AppError, flagOfText, isId } from "../../platform/index.ts";
 import { type GivenPicture, pictureOfText } from "../clients/orders.ts";
 import { parseBody, readBody, withoutNothing } from "../clients/picture-bodies.ts";
@@ -231,7 +231,7 @@ export async function withEdit<T>(input: ClientInput, work: (asked: AskedEdit) =
  */
 async function pictureOfPart(ownerId: string, { path, name }: ReceivedFile): Promise<GivenPicture> {
   if (name !== "" || !isText(await buffer(createReadStream(path, { end: 63 })))) return { bytes: path, name };
-  return takeFileTurn({ ownerId, weight: "light" }, async () => {
+  return withFilePermit({ ownerId, weight: "light" }, async () => {
     const picture = pictureOfText(await readFile(path, "utf8"), isId);
     if (!("bytes" in picture)) return picture;
     await writeFile(path, picture.bytes);

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import { createTurns, type Turn } from "./files.ts";
+import { createPermits, oneAtATime, type Permit } from "./permits.ts";
 
 /** Work that ends when it is told to, in the order in which it began. */
-function createLine(limits: Parameters<typeof createTurns>[0]) {
-  const takeTurn = createTurns(limits);
+function createLine(limits: Parameters<typeof createPermits>[0]) {
+  const withPermit = createPermits(limits);
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
-  const ask = (name: string, turn: Turn) =>
-    takeTurn(turn, async () => {
+  const ask = (name: string, permit: Permit) =>
+    withPermit(permit, async () => {
       begun.push(name);
       await new Promise<void>((resolve) => ends.set(name, resolve));
     });
@@ -19,8 +19,8 @@ function createLine(limits: Parameters<typeof createTurns>[0]) {
   return { ask, begun, end };
 }
 
-const heavy = (ownerId: string): Turn => ({ ownerId, weight: "heavy" });
-const light = (ownerId: string): Turn => ({ ownerId, weight: "light" });
+const heavy = (ownerId: string): Permit => ({ ownerId, weight: "heavy" });
+const light = (ownerId: string): Permit => ({ ownerId, weight: "light" });
 
 test("S2 a small picture waits for none of another owner's many heavy ones", async () => {
   const { ask, begun } = createLine({ slots: 2, heavySlots: 1 });
@@ -65,10 +65,10 @@ test("owners who wait take turns, and each one's pictures start in the order in 
 });
 
 test("failed work gives its slot back", async () => {
-  const takeTurn = createTurns({ slots: 1, heavySlots: 1 });
+  const withPermit = createPermits({ slots: 1, heavySlots: 1 });
   const failure = new Error("no picture");
-  const failed = takeTurn(heavy("a"), () => Promise.reject(failure));
-  const next = takeTurn(heavy("b"), async () => "done");
+  const failed = withPermit(heavy("a"), () => Promise.reject(failure));
+  const next = withPermit(heavy("b"), async () => "done");
   await expect(failed).rejects.toBe(failure);
   expect(await next).toBe("done");
 });
@@ -82,4 +82,27 @@ test("D2 an owner has no more turns at once than owners may, and others take the
   expect(begun).toHaveLength(4);
   await end("a1");
   expect(begun).toEqual(["a1", "a2", "b1", "c1", "a3"]);
+});
+
+test("work of one key runs one after another in the order of its calls, also after a failure; other keys wait for none", async () => {
+  const begun: string[] = [];
+  const held = Promise.withResolvers<void>();
+  const node = {};
+  const first = oneAtATime(node, async () => {
+    begun.push("first");
+    await held.promise;
+  });
+  const failed = oneAtATime(node, () => {
+    begun.push("second");
+    return Promise.reject(new Error("no picture"));
+  });
+  const third = oneAtATime(node, async () => begun.push("third"));
+  await oneAtATime({}, async () => begun.push("other node"));
+  await oneAtATime("text", async () => begun.push("text"));
+  expect(begun).toEqual(["first", "other node", "text"]);
+  held.resolve();
+  await first;
+  await expect(failed).rejects.toThrow("no picture");
+  await third;
+  expect(begun.slice(3)).toEqual(["second", "third"]);
 });
