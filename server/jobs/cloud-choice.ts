@@ -15,6 +15,7 @@ import {
   reserve,
 } from "../providers/index.ts";
 import { schema } from "../db/index.ts";
+import { backoffMs } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { amend, heldBy, hint, type Job, type Lease } from "./job.ts";
 
@@ -95,7 +96,7 @@ async function readPauseMs({ db }: Services, jobId: string): Promise<number> {
     jobEvents,
     sql`${jobEvents.jobId} = ${jobId} and ${jobEvents.type} = 'providers_busy'`,
   );
-  return Math.min(longestPauseMs, 1_000 * 2 ** Math.min(waits, 10));
+  return backoffMs(waits + 1, { firstMs: 1_000, mostMs: longestPauseMs });
 }
 
 /** A provider has the job, or may have it: nothing is called, and the job belongs to that attempt again. */

@@ -6,6 +6,7 @@
  * product is imported here.
  */
 export { isTimeout, orAborted, orLate } from "./aborts.ts";
+export { backoffMs } from "./backoff.ts";
 export { isOutOfSpace } from "./disk-errors.ts";
 export {
   AppError,

@@ -16,6 +16,7 @@ import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { S3Driver } from "flydrive/drivers/s3";
 import type { WriteOptions } from "flydrive/types";
 import type { Readable } from "node:stream";
+import { backoffMs } from "../platform/index.ts";
 import { type BucketEnv, isS3Error, openClient, sendMs, statusOf } from "./bucket-client.ts";
 import { hashOf, signedGetMs, signedPutMs } from "./driver.ts";
 import type {
@@ -32,7 +33,7 @@ import type {
 const partBytes = 16 * 1024 ** 2;
 /** Of writing and reading back. */
 const putTries = 3;
-const putRestMs = 250;
+const putRestMs = 500;
 /** How long reading back may take: a minute, and 50 kB a second. */
 const readBackMs = (sizeBytes: number) => 60_000 + Math.ceil(sizeBytes / 50);
 
@@ -72,7 +73,7 @@ export class BucketDriver extends S3Driver implements StoreDriver {
       await this.#send(key, bytes, options.contentType);
       if (await this.#isStored(key, bytes)) return;
       if (tries === putTries) throw new Error(`the bucket does not return what was written to ${key}`);
-      await sleep(putRestMs * 2 ** tries);
+      await sleep(backoffMs(tries, { firstMs: putRestMs }));
     }
   }
 

@@ -20,6 +20,7 @@ import {
   takeDueAttempts,
 } from "@atelier/server/providers";
 import { persist } from "@atelier/server/leases";
+import { backoffMs } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import { withTempFolder } from "@atelier/server/storage";
 import { type Loop, startLoop } from "../base/loop.ts";
@@ -259,5 +260,5 @@ async function giveUp(
 /** The pause before the next look, half as long again after each. */
 function pauseMs({ config }: Pick<Services, "config">, { polls }: Attempt): number {
   const { pollS, maxPollS } = config.cloud;
-  return Math.min(maxPollS, pollS * 1.5 ** Math.min(polls, 20)) * 1_000;
+  return backoffMs(polls + 1, { firstMs: pollS * 1_000, mostMs: maxPollS * 1_000, factor: 1.5 });
 }

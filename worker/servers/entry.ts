@@ -1,6 +1,6 @@
 import type { Need } from "@atelier/server/engines";
 import { serverLabel } from "@atelier/server/jobs";
-import type { AppError, ErrorCode } from "@atelier/server/platform";
+import { type AppError, backoffMs, type ErrorCode } from "@atelier/server/platform";
 import { isOfOwnIds, isOfUnfit, suspectNode } from "../clients/comfyui/index.ts";
 import type { FoundServer } from "./discovery.ts";
 import type { MissingByWorkflow, ServerCondition, ServerFacts, ServerState } from "./index.ts";
@@ -234,8 +234,11 @@ export function noteFailedRun(health: Health, error: AppError, input: FailedRun)
     health.isTooOld = true;
   } else if (isOfUnfit(error) && isOfServer(health, error)) {
     health.unfitRuns += 1;
-    const restMs = Math.min(maxUnfitRestMs, input.restMs * 2 ** Math.min(10, health.unfitRuns));
-    rest(health, error, { ...input, restMs: Math.max(input.restMs, restMs) });
+    const mostMs = Math.max(input.restMs, maxUnfitRestMs);
+    rest(health, error, {
+      ...input,
+      restMs: backoffMs(health.unfitRuns + 1, { firstMs: input.restMs, mostMs }),
+    });
   } else if (engineCodes.includes(error.code)) {
     noteFailedNeed(health, error, input);
     if (health.restedInRow.size >= maxRestedInRow) rest(health, error, input);
@@ -262,18 +265,17 @@ function noteFailedNeed(
   { need, nowMs, restMs }: FailedRun,
 ): void {
   const runs = (failedNeeds.get(need)?.runs ?? 0) + 1;
-  const doubledMs = restMs * 2 ** Math.min(10, Math.max(0, runs - maxNeedFailures));
-  const restForMs = Math.max(restMs, Math.min(maxNeedRestMs, doubledMs));
-  const mustRest = runs >= maxNeedFailures;
-  if (mustRest) restedInRow.add(need);
-  failedNeeds.set(need, { runs, restsUntilMs: mustRest ? nowMs + restForMs : null, lastError: message });
+  const rests = runs - maxNeedFailures + 1;
+  const restForMs = backoffMs(rests, { firstMs: restMs, mostMs: Math.max(restMs, maxNeedRestMs) });
+  if (rests > 0) restedInRow.add(need);
+  failedNeeds.set(need, { runs, restsUntilMs: rests > 0 ? nowMs + restForMs : null, lastError: message });
 }
 
 /** Marks the server down; the pause before the next probe doubles with each failure. */
 function noteLoss(health: Health, error: AppError, nowMs: number): void {
   const failures = Math.max(health.failedProbes, health.lostRuns);
   health.link = "down";
-  health.retryAtMs = nowMs + Math.min(maxBackoffMs, firstBackoffMs * 2 ** Math.min(10, failures - 1));
+  health.retryAtMs = nowMs + backoffMs(failures, { firstMs: firstBackoffMs, mostMs: maxBackoffMs });
   health.lastError = error.message;
 }
 

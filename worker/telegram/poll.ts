@@ -1,5 +1,6 @@
 import { botProblem, noteProblem } from "@atelier/server/nodes";
 import { sourceLocale } from "@atelier/server/locales";
+import { backoffMs } from "@atelier/server/platform";
 import type { Services } from "@atelier/server/services";
 import {
   beginUpdate,
@@ -129,9 +130,8 @@ function followFailures(services: Services, nodeId: () => string | null) {
         services.log[reason ? "error" : "warn"]({ kind, status }, text);
         await show(reason);
       }
-      const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** count);
-      count = Math.min(count + 1, 10);
-      return Math.max(retryAfterMs ?? 0, pauseMs);
+      count += 1;
+      return Math.max(retryAfterMs ?? 0, backoffMs(count, { firstMs: firstPauseMs, mostMs: longestPauseMs }));
     },
     async end(text: string): Promise<void> {
       if (last === null) return;

@@ -3,7 +3,7 @@ import type { LanguageModel } from "ai";
 import { and, eq, isNull, sql } from "drizzle-orm";
 import { schema } from "../../db/index.ts";
 import { persist } from "../../leases/index.ts";
-import { isAppError, newId } from "../../platform/index.ts";
+import { backoffMs, isAppError, newId } from "../../platform/index.ts";
 import { checkCaps, lockSpend } from "../../providers/index.ts";
 import type { Services } from "../../services.ts";
 import { ModelError, type ModelErrorClass, toModelError } from "./model-errors.ts";
@@ -105,7 +105,7 @@ function pauseAfter({ config }: CallServices, { model }: CallFor, { error, numbe
   if (error.class === "timeout" && hostOf(model.id) === "local") return null;
   if (error.class === "not_api" && number > 1) return null;
   if (error.class === "timeout" || error.class === "unavailable" || error.class === "not_api")
-    return retryDelayS * 1_000 * 2 ** (number - 1);
+    return backoffMs(number, { firstMs: retryDelayS * 1_000 });
   return null;
 }
 

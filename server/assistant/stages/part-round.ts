@@ -1,4 +1,4 @@
-import { keptBy } from "../../platform/index.ts";
+import { backoffMs, keptBy } from "../../platform/index.ts";
 import type { CallServices } from "./calls.ts";
 import { ModelError } from "./model-errors.ts";
 
@@ -60,7 +60,7 @@ export function startRound(
   const note = (id: string, isPart: boolean) => {
     const { count: before, refusals } = failures.get(id) ?? { count: 0, refusals: 0 };
     const count = before + 1;
-    const waitMs = Math.min(longestWaitMs, firstWaitMs * 2 ** (count - 1));
+    const waitMs = backoffMs(count, { firstMs: firstWaitMs, mostMs: longestWaitMs });
     failures.delete(id);
     failures.set(id, { count, refusals: refusals + Number(isPart), dueMs: performance.now() + waitMs });
     failedNow.add(id);
