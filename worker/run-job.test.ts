@@ -72,6 +72,37 @@ test("D12 a run works below the data folder, where the sweep finds what a killed
   expect(await listTempFiles(services)).toEqual([]);
 });
 
+test("a job whose picture is gone fails before its engine runs", async () => {
+  const { services } = opened;
+  const nodeId = await addNode(services);
+  const owner = await addOwner(services);
+  const id = await addJob(services, { owner, once: true });
+  await services.db.delete(schema.jobInputs).where(eq(schema.jobInputs.jobId, id));
+  const job = await claim(services, { nodeId, queue: testQueue, offers: localOffers });
+  if (!job) throw new Error("the job was not claimed");
+  let runs = 0;
+  const engine: Engine = {
+    name: "local",
+    kinds: ["upscale"],
+    async run() {
+      runs += 1;
+      return [];
+    },
+    close: () => Promise.resolve(),
+  };
+  await runJob(services, {
+    job,
+    lease: { jobId: id, attempt: job.attempt, nodeId },
+    engine,
+    otherServers: [],
+    sharedServers: createSharedServers(services),
+    signal: new AbortController().signal,
+    onBegin: () => undefined,
+  });
+  expect(await readJob(services, id)).toMatchObject({ status: "failed", errorCode: "input_missing" });
+  expect(runs).toBe(0);
+});
+
 test.each([
   [
     "refuses the photo",

@@ -1,14 +1,12 @@
-import path from "node:path";
 import { noteCompleted } from "@atelier/server/batches";
-import type { InputRole } from "@atelier/server/engines";
 import { admitInputs, admitResults, hidesPreviews } from "@atelier/server/gate";
-import { discardOutput, readOriginalTo, type StoredOutput, storeOutput } from "@atelier/server/images";
+import { discardOutput, type StoredOutput, storeOutput } from "@atelier/server/images";
 import {
   complete,
+  fetchInputs,
   isNothingGenerated,
   type Job,
   type Lease,
-  loadInputImages,
   noteSubmission,
   start,
 } from "@atelier/server/jobs";
@@ -82,7 +80,7 @@ export async function runJob(services: Services, input: RunInput): Promise<void>
 async function work(services: Services, input: RunInput, workDir: string): Promise<Outcome> {
   const { job, lease, engine, signal } = input;
   if (!engine) throw new AppError("no_engine");
-  const inputs = await fetchInputs(services, { job, signal }, workDir);
+  const { files: inputs } = await fetchInputs(services, job, { workDir, signal });
   await admitInputs(services, job, inputs, signal);
   signal.throwIfAborted();
   if (job.status !== "processing" && !(await start(services, lease))) return "fenced";
@@ -152,22 +150,6 @@ async function engineTaskFor(
     params: job.params,
     ...files,
   };
-}
-
-/** Copies the job's pictures into the work folder and returns the path of each by role. Throws `input_missing`. */
-async function fetchInputs(
-  services: Services,
-  { job, signal }: Pick<RunInput, "job" | "signal">,
-  workDir: string,
-): Promise<Partial<Record<InputRole, string>>> {
-  const inputs: Partial<Record<InputRole, string>> = {};
-  if (job.inputCount === 0) return inputs;
-  for (const [role, image] of await loadInputImages(services, job.id)) {
-    const file = path.join(workDir, role);
-    await readOriginalTo(services, image, { path: file, signal });
-    inputs[role] = file;
-  }
-  return inputs;
 }
 
 /** How long a stopped run waits for a store that still writes its result. */

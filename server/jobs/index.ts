@@ -102,7 +102,7 @@ export {
   type SubmitInput,
   type SubmitRequest,
 } from "./request.ts";
-export { isNothingGenerated, loadInputImages, recentInputs } from "./pictures.ts";
+export { fetchInputs, isNothingGenerated, recentInputs } from "./pictures.ts";
 export { readCapabilities, type Capabilities } from "./capabilities.ts";
 export { followJobs, newsOf, streamEvents } from "./follow.ts";
 export { jobSource } from "./live.ts";

@@ -1,7 +1,8 @@
+import path from "node:path";
 import { and, desc, eq, inArray, isNull, max, sql, type SQL } from "drizzle-orm";
 import { type Db, schema } from "../db/index.ts";
 import { type InputRole, isPlainKind, maxOutputPixels } from "../engines.ts";
-import { type ImageView, isAiPicture, toImageView, viewColumns } from "../images/index.ts";
+import { type ImageView, isAiPicture, readOriginalTo, toImageView, viewColumns } from "../images/index.ts";
 import { AppError, pictureLimits, keptBy } from "../platform/index.ts";
 import { type Crop, rectOf, straightenedSize } from "../retouch/index.ts";
 import type { Services } from "../services.ts";
@@ -175,6 +176,30 @@ export async function loadInputImages(
     .innerJoin(images, eq(images.id, jobInputs.imageId))
     .where(eq(jobInputs.jobId, jobId));
   return new Map(rows.map(({ role, image }) => [role, image]));
+}
+
+interface FetchedInputs {
+  readonly images: ReadonlyMap<InputRole, InputImage>;
+  /** The files by role. */
+  readonly files: Readonly<Partial<Record<InputRole, string>>>;
+}
+
+/** Copies the input pictures of a job into a folder. Throws `input_missing`, and at once the signal's reason. */
+export async function fetchInputs(
+  services: Services,
+  job: Pick<Job, "id" | "inputCount">,
+  { workDir, signal }: { readonly workDir: string; readonly signal: AbortSignal },
+): Promise<FetchedInputs> {
+  const files: Partial<Record<InputRole, string>> = {};
+  if (job.inputCount === 0) return { images: new Map(), files };
+  const images = await loadInputImages(services, job.id);
+  if (images.size < job.inputCount) throw new AppError("input_missing");
+  for (const [role, image] of images) {
+    const file = path.join(workDir, role);
+    await readOriginalTo(services, image, { path: file, signal });
+    files[role] = file;
+  }
+  return { images, files };
 }
 
 /** Whether no AI had a part in the result of this job: its kind generates nothing, and its pictures are no such results. */

@@ -1,10 +1,8 @@
 import { readFile } from "node:fs/promises";
-import path from "node:path";
 import sharp from "sharp";
 import type { InputRole } from "@atelier/server/engines";
-import { readOriginalTo } from "@atelier/server/images";
-import { type Job, loadInputImages } from "@atelier/server/jobs";
-import { AppError, type Env, namesLoopback } from "@atelier/server/platform";
+import { fetchInputs, type Job } from "@atelier/server/jobs";
+import { type Env, namesLoopback } from "@atelier/server/platform";
 import {
   type Attempt,
   fillTemplate,
@@ -21,7 +19,7 @@ import { askedSize, sizeValues } from "./sizes.ts";
 
 /** Files of the input pictures by role, and what a template may ask for. */
 export interface CloudInputs {
-  readonly files: Partial<Record<InputRole, string>>;
+  readonly files: Readonly<Partial<Record<InputRole, string>>>;
   readonly values: TemplateValues;
   /** Of the picture that is changed; null without one. */
   readonly shape: Size | null;
@@ -35,20 +33,14 @@ const maxBytes = 6 * 1024 ** 2;
 export async function readCloudInputs(
   services: Services,
   job: Job,
-  { workDir, signal }: { readonly workDir: string; readonly signal: AbortSignal },
+  folder: { readonly workDir: string; readonly signal: AbortSignal },
 ): Promise<CloudInputs> {
-  const files: Partial<Record<InputRole, string>> = {};
+  const { images, files } = await fetchInputs(services, job, folder);
   const values: Record<string, TemplateValues[string]> = valuesOf(job);
-  const images = await loadInputImages(services, job.id);
-  if (images.size < job.inputCount) throw new AppError("input_missing");
   const base = images.get("image") ?? images.get("person");
   const shape = base ? { width: base.widthPx, height: base.heightPx } : null;
-  for (const [role, image] of images) {
-    const file = path.join(workDir, role);
-    await readOriginalTo(services, image, { path: file, signal });
-    files[role] = file;
+  for (const [role, file] of Object.entries(files))
     values[role] = role === "mask" ? await toMask(file, shape) : await toPicture(file);
-  }
   return { files, values, shape };
 }
 
