@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import { packZip, pictureEntry, type ZipEntry } from "../jobs/index.ts";
+import { jsonEntry, packZip, pictureEntry, type ZipEntry } from "../jobs/index.ts";
 import { normalized } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type BatchAddress, type BatchPlace, type BatchWithJobs, getBatch } from "./read.ts";
@@ -21,8 +21,7 @@ export async function openBatchZip(services: Services, address: BatchAddress): P
     files.set(imageId, entry.name);
     entries.push(entry);
   }
-  const told = Buffer.from(JSON.stringify(describe(batch, files), null, 2));
-  return packZip({ name: "batch.json", bytes: told }, entries);
+  return packZip([jsonEntry("batch.json", describe(batch, files)), ...entries]);
 }
 
 const maxLabel = 60;

@@ -1,6 +1,5 @@
 import type { Readable } from "node:stream";
 import { eq } from "drizzle-orm";
-import { ZipFile } from "yazl";
 import { schema } from "../db/index.ts";
 import {
   baseNameOf,
@@ -15,6 +14,7 @@ import type { Services } from "../services.ts";
 import { openWithSettings } from "./carry-settings.ts";
 import { loadInputImages } from "./pictures.ts";
 import { getStory, type JobAddress } from "./read.ts";
+import { jsonEntry, packZip, type ZipEntry } from "./zip.ts";
 
 /**
  * A job as a zip: its pictures, and `job.json` with params and story, which names as `missing` those that are in the trash, and
@@ -36,7 +36,7 @@ export async function openBundle(services: Services, address: JobAddress): Promi
   }));
   const missing = all.filter(({ image }) => image?.deletedAt !== null).map(({ name }) => name);
   const told = { ...story, missing };
-  return packZip({ name: "job.json", bytes: Buffer.from(JSON.stringify(told, null, 2)) }, entries);
+  return packZip([jsonEntry("job.json", told), ...entries]);
 }
 
 /** The results by their numbers; null in the place of one that is gone for good. */
@@ -107,7 +107,7 @@ export async function openPicturesZip(services: Services, wanted: PicturesZip): 
     entries.push(entry);
     told.push({ file: entry.name, ...facts });
   }
-  return packZip({ name: "pictures.json", bytes: Buffer.from(JSON.stringify(told, null, 2)) }, entries);
+  return packZip([jsonEntry("pictures.json", told), ...entries]);
 }
 
 /** A name that the zip does not have yet, also where the case of letters does not count. */
@@ -120,40 +120,4 @@ function freeName(taken: Set<string>, title: string, extension: string): string 
     taken.add(key);
     return name;
   }
-}
-
-export interface ZipEntry {
-  /** Path inside the zip. */
-  readonly name: string;
-  /** Called when the entry is next, so that one source is open at a time. */
-  open(): Promise<Readable>;
-}
-
-/**
- * A zip of one text and of sources that are already compressed. A failing source destroys the zip with its error;
- * closing the zip early closes the open source.
- */
-export function packZip(text: { name: string; bytes: Buffer }, entries: readonly ZipEntry[]): Readable {
-  const zip = new ZipFile();
-  // Safe: yazl's stream is a PassThrough.
-  const output = zip.outputStream as Readable;
-  const fail = (error: Error) => output.destroy(error);
-  // Without a listener an error before the first read would end the process.
-  output.on("error", () => undefined);
-  zip.once("error", fail);
-  zip.addBuffer(text.bytes, text.name);
-  for (const entry of entries) {
-    zip.addReadStreamLazy(entry.name, { compress: false }, (take) => {
-      entry.open().then((source) => {
-        source.on("error", fail);
-        const stop = () => source.destroy();
-        output.once("close", stop);
-        source.once("close", () => output.off("close", stop));
-        if (output.destroyed) source.destroy();
-        else take(null, source);
-      }, fail);
-    });
-  }
-  zip.end();
-  return output;
 }

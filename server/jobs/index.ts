@@ -43,14 +43,8 @@ export {
 export { chainError } from "./provider-texts.ts";
 export { nextHop, type NextHop } from "./cloud-choice.ts";
 export { type CallEnded, endCall } from "./cloud-end.ts";
-export {
-  openBundle,
-  openPicturesZip,
-  packZip,
-  pictureEntry,
-  picturesZipLimit,
-  type ZipEntry,
-} from "./bundle.ts";
+export { openBundle, openPicturesZip, pictureEntry, picturesZipLimit } from "./bundle.ts";
+export { jsonEntry, packZip, type ZipEntry } from "./zip.ts";
 export {
   cancel,
   cancelAllOf,

@@ -1,8 +1,6 @@
 import { AsyncResource } from "node:async_hooks";
 import { Readable } from "node:stream";
-import { finished } from "node:stream/promises";
 import { sql } from "drizzle-orm";
-import { ZipFile } from "yazl";
 import { userTables } from "../accounts/plain.ts";
 import { recordAct } from "../audit/index.ts";
 import { schema } from "../db/index.ts";
@@ -13,7 +11,7 @@ import {
   type OwnedImage,
   readAllImages,
 } from "../images/index.ts";
-import { list } from "../jobs/index.ts";
+import { list, packZip, type ZipEntry } from "../jobs/index.ts";
 import { AppError, type Holder, isAppError, normalized, takePlace } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
@@ -33,107 +31,82 @@ interface ExportInput extends Holder {
  *   uploads, results, masks      the originals, as <day>_<title>_<id>
  *   pictures.json   every picture with its file; null for a file that is gone
  *
- * A zip that breaks off has no directory at its end, and no program takes it for whole. Throws `rate_limited` while
- * another export of the user runs.
+ * Throws `rate_limited` while another export of the user runs.
  */
 export async function openExport(services: Services, input: ExportInput): Promise<Readable> {
   const { userId, signal } = input;
-  const zip = new ZipFile();
-  // Safe: yazl's stream is a PassThrough.
-  const output = zip.outputStream as Readable;
-  // Without a listener an error before the first read would end the process.
-  output.on("error", () => undefined);
-  const hold = await holdExport(services, input, (reason) => output.destroy(reason));
+  const stopping = new AbortController();
+  const hold = await holdExport(services, input, (reason) => stopping.abort(reason));
   try {
     await recordAct(services.db, { kind: "account.exported", by: userId });
   } catch (error) {
     await hold.release();
     throw error;
   }
-  const leave = () => output.destroy();
+  const output = packZip(entriesOf(services, userId, hold.note), { mode: 0o600 });
+  const noteFault = (err: Error) => services.log.error({ err, userId }, "export broke off");
+  output.on("error", noteFault);
+  const ended = AbortSignal.any([signal, stopping.signal]);
+  const end = () => {
+    output.off("error", noteFault);
+    const reason: unknown = stopping.signal.reason;
+    output.destroy(reason instanceof Error ? reason : undefined);
+  };
   // Bound to the request: the stream is closed by calls from elsewhere, and `later` asks the platform of the request.
   const release = AsyncResource.bind(() => services.later(hold.release()));
-  signal.addEventListener("abort", leave, { once: true });
+  ended.addEventListener("abort", end, { once: true });
   output.once("close", () => {
-    signal.removeEventListener("abort", leave);
+    ended.removeEventListener("abort", end);
     release();
   });
-  if (signal.aborted) leave();
-  zip.once("error", (error) => output.destroy(error));
-  const writer: Writer = { zip, output, note: (sizeBytes) => hold.note(sizeBytes) };
-  fill(services, userId, writer).then(
-    () => zip.end(),
-    (error: unknown) => {
-      if (!output.destroyed) services.log.error({ err: error, userId }, "export broke off");
-      output.destroy(error instanceof Error ? error : new Error(String(error)));
-    },
-  );
+  if (ended.aborted) end();
   return output;
 }
 
-interface Writer {
-  readonly zip: ZipFile;
-  readonly output: Readable;
-  /** The reader takes so many bytes. */
-  readonly note: (sizeBytes: number) => void;
-}
+/** The reader takes so many bytes. */
+type Note = (sizeBytes: number) => void;
 
-async function fill(services: Services, userId: string, writer: Writer): Promise<void> {
-  await addText(writer, "account.json", accountText(services, userId));
-  await addText(writer, "jobs.json", inList(readJobs(services, userId)));
+async function* entriesOf(services: Services, userId: string, note: Note): AsyncGenerator<ZipEntry> {
+  const textEntry = (name: string, text: AsyncIterable<string>): ZipEntry => ({
+    name,
+    isText: true,
+    open: async () => Readable.from(noted(text, note), { objectMode: false }),
+  });
+  yield textEntry("account.json", accountText(services, userId));
+  yield textEntry("jobs.json", inList(readJobs(services, userId)));
   const missing = new Set<string>();
-  for await (const image of readAllImages(services, userId))
-    if (!(await addPicture(services, writer, image))) missing.add(image.view.id);
-  await addText(writer, "pictures.json", inList(readPictures(services, userId, missing)));
-}
-
-/** One entry: returns when it was read to its end. Rejects when the source fails or the reader leaves. */
-async function add(
-  { zip, output, note }: Writer,
-  source: AsyncIterable<unknown>,
-  entry: Entry,
-): Promise<void> {
-  const body = Readable.from(noted(source, note), { objectMode: false });
-  const stop = () => body.destroy();
-  output.once("close", stop);
-  if (output.destroyed) stop();
-  try {
-    const ended = finished(body, { writable: false });
-    if (!output.destroyed)
-      zip.addReadStream(body, entry.name, { compress: entry.isText, mtime: entry.at, mode: 0o600 });
-    await ended;
-  } finally {
-    output.off("close", stop);
+  for await (const image of readAllImages(services, userId)) {
+    const { view } = image;
+    yield {
+      name: fileOf(view),
+      at: new Date(view.createdAt),
+      async open() {
+        const source = await openKept(services, image);
+        if (!source) {
+          missing.add(view.id);
+          return null;
+        }
+        const body = Readable.from(noted(source, note), { objectMode: false });
+        return body.once("close", () => source.destroy());
+      },
+    };
   }
+  yield textEntry("pictures.json", inList(readPictures(services, userId, missing)));
 }
 
-interface Entry {
-  readonly name: string;
-  readonly at: Date;
-  /** Pictures are compressed already. */
-  readonly isText: boolean;
-}
-
-async function* noted(source: AsyncIterable<unknown>, note: Writer["note"]): AsyncGenerator<unknown> {
+async function* noted(source: AsyncIterable<unknown>, note: Note): AsyncGenerator<unknown> {
   for await (const piece of source) {
     note(typeof piece === "string" || Buffer.isBuffer(piece) ? piece.length : 0);
     yield piece;
   }
 }
 
-function addText(writer: Writer, name: string, text: AsyncIterable<string>): Promise<void> {
-  return add(writer, text, { name, at: new Date(), isText: true });
-}
-
-/** False when the file is gone or damaged, which must not keep the other pictures from their owner. */
-async function addPicture(services: Services, writer: Writer, image: OwnedImage): Promise<boolean> {
-  const source = await openOriginal(services, image).catch((error: unknown) => {
+/** Null when the file is gone or damaged, which must not keep the other pictures from their owner. */
+async function openKept(services: Services, image: OwnedImage): Promise<Readable | null> {
+  return openOriginal(services, image).catch((error: unknown) => {
     if (isAppError(error) && error.code === "input_missing") return null;
     throw error;
   });
-  if (!source) return false;
-  await add(writer, source, { name: fileOf(image.view), at: new Date(image.view.createdAt), isText: false });
-  return true;
 }
 
 const folders = { upload: "uploads", result: "results", mask: "masks" } as const;
@@ -215,8 +188,7 @@ export const exportBounds = {
 } as const;
 
 interface ExportHold {
-  /** The reader takes so many bytes. */
-  note(sizeBytes: number): void;
+  readonly note: Note;
   /** Ends the export, so that the user may begin another. Never throws. */
   release(): Promise<void>;
 }
