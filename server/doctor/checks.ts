@@ -83,6 +83,7 @@ export function withoutPassword(address: string): string {
 }
 
 const oldestNode = 24;
+/** For a start, which unpacks a database; a running studio keeps less free (`limits.minFreeBytes`). */
 const minFreeBytes = 1024 ** 3;
 
 export function checkNode(): CheckResult {

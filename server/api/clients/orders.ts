@@ -4,7 +4,7 @@ import { cancel, followJobs, type JobView, submit, takeInPicture } from "../../j
 import { boundStream, streamLimits } from "../../live/index.ts";
 import { AppError, lineOfText, newId, streamMs, takePlace } from "../../platform/index.ts";
 import { asOneOfFew } from "../requests.ts";
-import { bytesOfText } from "./picture-bodies.ts";
+import { bytesOfPicture } from "./picture-bodies.ts";
 import type { Choice } from "./choices.ts";
 import { type ClientInput, requireStillKey } from "./route.ts";
 
@@ -270,5 +270,5 @@ export function unusedNotes(
 export function pictureOfText(text: string, isId: (text: string) => boolean): GivenPicture {
   const plain = text.trim();
   if (/^https?:\/\//i.test(plain)) return { url: plain };
-  return isId(plain) ? { id: plain } : { bytes: bytesOfText(plain) };
+  return isId(plain) ? { id: plain } : { bytes: bytesOfPicture(plain) };
 }

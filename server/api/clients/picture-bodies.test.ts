@@ -1,9 +1,9 @@
 import { expect, test, vi } from "vitest";
-import { bytesOfText } from "./picture-bodies.ts";
+import { bytesOfPicture } from "./picture-bodies.ts";
 
 test("a large text of escapes is read in one step", () => {
   const steps = vi.spyOn(String, "fromCharCode");
-  const bytes = bytesOfText(`data:image/png;base64,${"%51UJD".repeat(100_000)}`);
+  const bytes = bytesOfPicture(`data:image/png;base64,${"%51UJD".repeat(100_000)}`);
   const made = steps.mock.calls.length;
   steps.mockRestore();
   expect(made).toBe(0);
@@ -11,5 +11,5 @@ test("a large text of escapes is read in one step", () => {
 });
 
 test.each(["100%", "QUJD%zz", "%ff%fe", "%"])("%j is no escaped text, and is no picture", (text) => {
-  expect(bytesOfText(text)).toEqual(Buffer.from(text, "base64"));
+  expect(bytesOfPicture(text)).toEqual(Buffer.from(text, "base64"));
 });

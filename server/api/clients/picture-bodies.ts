@@ -29,7 +29,7 @@ const withBodyPermit = createPermits({
  * The bytes of a picture as programs write it: base64 or base64url, whatever the lines, with or without the head of a data address,
  * in which a name may have a comma; escaped as an address may be.
  */
-export function bytesOfText(text: string): Buffer {
+export function bytesOfPicture(text: string): Buffer {
   const base64 = text.slice(/^\s*data:/i.test(text) ? text.lastIndexOf(",") + 1 : 0);
   return Buffer.from(base64.includes("%") ? unescaped(base64) : base64, "base64");
 }
@@ -44,7 +44,7 @@ function unescaped(text: string): string {
 }
 
 /** A picture in base64. */
-export const pictureSchema = z.string().min(1).transform(bytesOfText);
+export const pictureSchema = z.string().min(1).transform(bytesOfPicture);
 
 /** JSON says nothing by null, forms by an empty text. */
 export const withoutNothing = (body: unknown): unknown =>

@@ -4,7 +4,7 @@ import { jobKinds } from "../../engines.ts";
 import { getImage, ingest, listImages, listImagesSchema } from "../../images/index.ts";
 import { cancel, estimate, get, takeInPicture } from "../../jobs/index.ts";
 import { findChoice, readChoices } from "../clients/choices.ts";
-import { bytesOfText } from "../clients/picture-bodies.ts";
+import { bytesOfPicture } from "../clients/picture-bodies.ts";
 import { asOneOfFew } from "../requests.ts";
 import { factsOf, follow, makingFields, show, showAll } from "./making.ts";
 import { makingTools } from "./making-tools.ts";
@@ -44,7 +44,7 @@ const addPicture = tool(
         ? await ingest(services, {
             ownerId: caller.userId,
             role: kept,
-            bytes: bytesOfText(base64 ?? ""),
+            bytes: bytesOfPicture(base64 ?? ""),
             signal,
           })
         : await asOneOfFew({ services, caller }, "fetch", () =>
