@@ -2,14 +2,19 @@ import { globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { locales } from "./locales.ts";
+import { pictureLimits } from "./platform/index.ts";
 import { shippedLists, shippedStyles } from "./presets/shipped.ts";
 import { loadMessages, retell, retellAll, retellFinding, sentenceOf, wordsIn } from "./words.ts";
 
-function keysOf(part: object): string[] {
+function textsIn(part: object): [key: string, text: string][] {
   return Object.entries(part).flatMap(([key, value]) =>
-    typeof value === "string" ? [key] : keysOf(value).map((inner) => `${key}.${inner}`),
+    typeof value === "string"
+      ? [[key, value]]
+      : textsIn(value).map(([inner, text]): [string, string] => [`${key}.${inner}`, text]),
   );
 }
+
+const keysOf = (part: object): string[] => textsIn(part).map(([key]) => key);
 
 test("every language has every text: what its catalogue lacks is English, and never a key", async () => {
   const source = await loadMessages("en");
@@ -113,6 +118,43 @@ test("a finding is retold with the findings that it is made of, and its names an
   expect(told("a fault of a later version (why)")).toBeNull();
   // Far too deep to be one of ours.
   expect(told("x" + ": (a)".repeat(100))).toBeNull();
+});
+
+/** The numbers of a text, each once; Chinese counts pixels by ten thousands and hundred millions. */
+function numbersOf(text: string): number[] {
+  const found = text
+    .replaceAll(/\{\w+(?:, number)?\}/g, "")
+    .matchAll(/(\d{1,3}(?:[,.\u00a0]\d{3})+|\d+(?:\.\d+)?) ?([万亿]?)/g);
+  const millions: Readonly<Record<string, number>> = { 万: 0.01, 亿: 100 };
+  const numbers = [...found].map(([, digits = "", unit = ""]) =>
+    unit === ""
+      ? Number(digits.replaceAll(/[,.\u00a0]/g, ""))
+      : Math.round(Number(digits) * (millions[unit] ?? 1)),
+  );
+  return [...new Set(numbers)];
+}
+
+test("a text that names a limit of pictures names that of the checks, in every language", async () => {
+  const limits = pictureLimits;
+  const expected: Readonly<Record<string, readonly number[]>> = {
+    "errors.upload_too_large.title": [limits.uploadMib],
+    "errors.upload_too_large.advice": [limits.scalableMib],
+    "errors.upload_too_many.title": [limits.uploadFiles],
+    "errors.upload_too_many_pixels.title": [limits.uploadMegapixels],
+    "errors.upload_too_many_pixels.advice": [limits.scalableMegapixels],
+    "errors.upload_bad_shape.advice": [
+      limits.uploadSidePx,
+      limits.uploadRatioFreeMegapixels,
+      limits.uploadRatio,
+    ],
+    "errors.output_too_large.advice": [limits.outputMegapixels],
+    "create.problems.tooMany": [limits.batchPictures],
+  };
+  for (const locale of locales) {
+    const messages = new Map(textsIn(await loadMessages(locale)));
+    const named = Object.keys(expected).map((key) => [key, numbersOf(messages.get(key) ?? "")]);
+    expect({ locale, ...Object.fromEntries(named) }).toEqual({ locale, ...expected });
+  }
 });
 
 test("what pages show of a refusal is in the catalogue of every language", async () => {

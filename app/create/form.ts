@@ -1,5 +1,7 @@
 "use client";
 import { useSyncExternalStore } from "react";
+import type { pictureLimits } from "@atelier/server/platform";
+import type { mostStyles as allowedStyles } from "@atelier/server/presets";
 import { mostReferences, type PictureRole, pictureRoles, type Reference } from "../client/references.ts";
 import { type Lora, readLoras } from "../jobs/params.ts";
 import { draftKeys, readDraft, writeDraft } from "../client/leaving.ts";
@@ -62,16 +64,18 @@ export interface CreateForm {
   readonly settings: Readonly<Record<string, SettingOverrides>>;
 }
 
+type Limits = typeof pictureLimits;
+
 /** As many as a batch has at most. */
-export const maxJobs = 200;
+export const maxJobs: Limits["batchPictures"] = 200;
 export const maxPictures = 8;
 /** Of a prompt, and of a negative one. */
-export const maxPromptCharacters = 4_000;
+export const maxPromptCharacters: Limits["promptCharacters"] = 4_000;
 
 /** Of a list of prompts. */
 export const maxListCharacters = 200_000;
 /** As many as a request may have. */
-export const mostStyles = 8;
+export const mostStyles: typeof allowedStyles = 8;
 
 export const emptyForm: CreateForm = {
   mode: "one",

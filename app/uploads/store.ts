@@ -1,5 +1,6 @@
 "use client";
 import { useSyncExternalStore } from "react";
+import type { pictureLimits } from "@atelier/server/platform";
 import { newId } from "../client/api.ts";
 import { isStudioAway, loadCode, studioIsBack } from "../ui/code.ts";
 import { type Failure, failureOf } from "../ui/failures.ts";
@@ -7,9 +8,9 @@ import type * as Sender from "./send.ts";
 import type { UploadedImage } from "./send.ts";
 import { createListeners } from "../ui/listeners.ts";
 
-const mib = 1024 ** 2;
 /** Scaled down by the studio, a file may have this much. */
-const maxScalableBytes = 100 * mib;
+const maxScalableMib: (typeof pictureLimits)["scalableMib"] = 100;
+const maxScalableBytes = maxScalableMib * 1024 ** 2;
 
 /** What the dialog offers; what a file is, its content says alone. */
 export const acceptedTypes = "image/*,.heic,.heif,.avif,.tif,.tiff";

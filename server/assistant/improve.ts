@@ -1,12 +1,15 @@
 import { z } from "zod";
-import { isStorable } from "../platform/index.ts";
+import { isStorable, pictureLimits } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { requireCallRate } from "./call-rate.ts";
 
-const maxCharacters = 4_000;
-
 export const improveSchema = z.strictObject({
-  prompt: z.string().trim().min(1).max(maxCharacters).refine(isStorable, "must be plain text"),
+  prompt: z
+    .string()
+    .trim()
+    .min(1)
+    .max(pictureLimits.promptCharacters)
+    .refine(isStorable, "must be plain text"),
 });
 
 export interface ImproveInput extends z.output<typeof improveSchema> {

@@ -23,7 +23,7 @@ const axisMember = {
       "A param by its name, such as `seed`; `inputs.<role>`; `style`, which is put beside the styles of the base's template; or `workflow`, `engine` or `model`. With `steps.<number>.` before it, that of a step of the base.",
     ),
   values: z
-    .array(z.union([z.string().max(4_000), z.number(), z.boolean()]))
+    .array(z.union([z.string().max(pictureLimits.promptCharacters), z.number(), z.boolean()]))
     .min(1)
     .max(maxBatchJobs),
 };
@@ -211,7 +211,7 @@ function withValue(request: Request, member: BatchAxis, value: unknown): Request
 }
 
 const promptNames = ["prompt", "negativePrompt"] as const;
-const maxCharacters = 4_000;
+const { promptCharacters: maxCharacters } = pictureLimits;
 
 /** With other words in place of some. Throws `workflow_params` where that is too long, before it is made. */
 function withOthers(prompt: string, replaces: string, words: string): string {

@@ -19,7 +19,7 @@ import { agreedSchema } from "./agreement.ts";
 const imageId = z.uuid();
 const maxSeed = Number.MAX_SAFE_INTEGER;
 
-const text = z.string().trim().max(4_000).refine(isStorable, "must be plain text");
+const text = z.string().trim().max(pictureLimits.promptCharacters).refine(isStorable, "must be plain text");
 /** The document of the API knows no trimming. */
 const prompt = text.min(1).meta({ pattern: String.raw`\S` });
 /** By how much one side of a picture grows. */
@@ -36,8 +36,6 @@ const drawing = {
 };
 /** How much the picture may change, 0..1. */
 const strength = z.number().min(0).max(1).optional();
-
-const maxClicks = 50;
 
 /** A point of the picture in whole pixels, from the corner at the top left. */
 const click = z.strictObject({
@@ -113,7 +111,7 @@ export const kindParams = {
       clicks: z
         .array(click)
         .min(1)
-        .max(maxClicks)
+        .max(pictureLimits.clicks)
         .refine((clicks) => clicks.some(({ mode }) => mode === "include"), "one click at least must include")
         .meta({ contains: { type: "object", properties: { mode: { const: "include" } } } })
         .optional()

@@ -1,4 +1,7 @@
-/** Image limits that also appear in error messages, so that messages and checks agree. */
+/**
+ * Limits of pictures and of requests for them that several places name, so that checks, messages and pages agree. A page has its
+ * own copy, whose type is that of the limit: it then carries no module of the server, and does not compile with another number.
+ */
 export const pictureLimits = {
   /** Of one uploaded file, in MiB. */
   uploadMib: 25,
@@ -18,4 +21,8 @@ export const pictureLimits = {
   expandSidePx: 4_096,
   /** Pictures that one batch may ask for; also how many open jobs an account has, unless it is configured. */
   batchPictures: 200,
+  /** Of a prompt, and of a negative one. */
+  promptCharacters: 4_000,
+  /** Clicks that say what is selected. */
+  clicks: 50,
 } as const;

@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { z } from "zod";
 import type { PromptTemplate, StyleParts } from "../db/index.ts";
-import { isAppError } from "../platform/index.ts";
+import { isAppError, pictureLimits } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import {
   countTexts,
@@ -19,7 +19,7 @@ import { findPresets, keyOf, promptPlace } from "./presets.ts";
 /** Of one prompt. */
 export const mostStyles = 8;
 const mostSeed = Number.MAX_SAFE_INTEGER;
-const maxCharacters = 4_000;
+const { promptCharacters: maxCharacters } = pictureLimits;
 
 /** In a request: its prompts are templates. */
 export const templateSchema = z.strictObject({

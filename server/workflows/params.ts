@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { z } from "zod";
 import type { InputRole } from "../engines.ts";
-import { isStorable } from "../platform/index.ts";
+import { isStorable, pictureLimits } from "../platform/index.ts";
 import type { ParamName, ParamSpec, Workflow } from "./workflow.ts";
 
 /** Whether a workflow can run with exactly these input roles: it takes each of them, and every required one is given. */
@@ -11,8 +11,6 @@ export function takesInputs({ inputs }: Pick<Workflow, "inputs">, roles: readonl
     Object.entries(inputs).every(([role, { required }]) => !required || roles.some((given) => given === role))
   );
 }
-
-const maxTextLength = 4_000;
 
 const pixel = z.int().nonnegative();
 const pointsSchema = z.array(z.object({ x: pixel, y: pixel, mode: z.enum(["include", "exclude"]) })).min(1);
@@ -52,7 +50,7 @@ type ParamType = z.ZodType<ParamValue | undefined>;
 
 function textSchema(spec: ParamSpec & { type: "text" }): z.ZodType<string> {
   if (spec.choices) return z.enum(Object.keys(spec.choices));
-  const text = z.string().trim().max(maxTextLength).refine(isStorable, "must be plain text");
+  const text = z.string().trim().max(pictureLimits.promptCharacters).refine(isStorable, "must be plain text");
   return spec.required ? text.min(1) : text;
 }
 

@@ -2,6 +2,7 @@
 import { useTranslations } from "next-intl";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
+import type { pictureLimits } from "@atelier/server/platform";
 import { failureOf, useFailureToast } from "../../ui/failures.ts";
 import { useCapability } from "../../client/queries.ts";
 import { Button, cx, Kbd, Spinner } from "../../ui/button.tsx";
@@ -14,7 +15,7 @@ import { requestSelection, type Wanted } from "./request-selection.ts";
 import type { Selecting } from "./tool.ts";
 
 /** As many as the server takes. */
-const maxClicks = 50;
+const maxClicks: (typeof pictureLimits)["clicks"] = 50;
 
 type Means = "clicks" | "box" | "prompt" | "subject";
 

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { readPngTexts } from "../../images/index.ts";
 import { readCapabilities } from "../../jobs/index.ts";
-import { AppError, ruleOf } from "../../platform/index.ts";
+import { AppError, ruleOf, pictureLimits } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { type MultipartRules, withParts } from "../http/multipart.ts";
 import { readBody } from "./picture-bodies.ts";
@@ -165,8 +165,7 @@ async function readGenInfo(path: string): Promise<typeof nothingSaid> {
   return { prompt: clean(prompt), negative_prompt: clean(negative) };
 }
 
-const maxPromptChars = 4_000;
-const clean = (text: string) => text.trim().slice(0, maxPromptChars).toWellFormed();
+const clean = (text: string) => text.trim().slice(0, pictureLimits.promptCharacters).toWellFormed();
 
 const switchPluginSchema = z.looseObject({ plugin_name: z.string(), model_name: z.string() });
 

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { furtherRoles, type InputRole } from "../../engines.ts";
 import { make, makingFields } from "./making.ts";
 import { pictureId, tool, type Tool } from "./tool.ts";
+import { pictureLimits } from "../../platform/index.ts";
 
 const making = (name: string, title: string, description: string) => ({
   name,
@@ -14,8 +15,8 @@ const generate = tool(
   {
     ...making("generate_image", "Text to image", "Makes pictures from words."),
     schema: z.object({
-      prompt: z.string().min(1).max(4_000),
-      negativePrompt: z.string().max(4_000).optional(),
+      prompt: z.string().min(1).max(pictureLimits.promptCharacters),
+      negativePrompt: z.string().max(pictureLimits.promptCharacters).optional(),
       width: z.number().int().min(64).max(4_096).optional(),
       height: z.number().int().min(64).max(4_096).optional(),
       seed: z.number().int().min(0).optional(),
@@ -36,7 +37,7 @@ const edit = tool(
     ...making("edit_image", "Edit with a prompt", "Changes a picture by words."),
     schema: z.object({
       pictureId,
-      prompt: z.string().min(1).max(4_000),
+      prompt: z.string().min(1).max(pictureLimits.promptCharacters),
       referenceIds: z
         .array(z.uuid())
         .max(3)

@@ -6,6 +6,7 @@ import {
   ListPromptsRequestSchema,
   McpError,
 } from "@modelcontextprotocol/sdk/types.js";
+import { pictureLimits } from "../../platform/index.ts";
 
 interface Argument {
   readonly name: string;
@@ -59,8 +60,6 @@ const prompts: readonly Prompt[] = [
   },
 ];
 
-const maxLength = 4_000;
-
 /** Prompts for what people do here. They order nothing: the tools that they name ask for the rights of the key. */
 export function servePrompts(server: McpServer["server"]): void {
   server.setRequestHandler(ListPromptsRequestSchema, () => ({
@@ -79,8 +78,9 @@ function fill(prompt: Prompt, given: Readonly<Record<string, string>>): GetPromp
     const value = given[name]?.trim() ?? "";
     if (required && value === "")
       throw new McpError(ErrorCode.InvalidParams, `The argument "${name}" is missing.`);
-    if (value.length > maxLength)
-      throw new McpError(ErrorCode.InvalidParams, `"${name}" has more than ${maxLength} characters.`);
+    const { promptCharacters: most } = pictureLimits;
+    if (value.length > most)
+      throw new McpError(ErrorCode.InvalidParams, `"${name}" has more than ${most} characters.`);
     return value === "" ? [] : [`${name}: ${value}`];
   });
   const text = [prompt.text, ...lines].join("\n\n");

@@ -9,6 +9,7 @@ import { asOneOfFew } from "../requests.ts";
 import { factsOf, follow, makingFields, show, showAll } from "./making.ts";
 import { makingTools } from "./making-tools.ts";
 import { pictureId, tool, type Tool } from "./tool.ts";
+import { pictureLimits } from "../../platform/index.ts";
 
 const reading = (name: string, title: string, description: string) => ({
   name,
@@ -180,7 +181,7 @@ const estimateTool = tool(
     schema: z.object({
       kind: z.enum(jobKinds),
       model: makingFields.model,
-      prompt: z.string().max(4_000).optional(),
+      prompt: z.string().max(pictureLimits.promptCharacters).optional(),
       pictureIds: z
         .record(z.string(), z.uuid())
         .default({})

@@ -4,7 +4,7 @@ import { buffer } from "node:stream/consumers";
 import { z } from "zod";
 import { optionalInputs } from "../../engines.ts";
 import { type AnswerFormat, maskOfHoles, withFilePermit, uploadLimits } from "../../images/index.ts";
-import { AppError, flagOfText, isId } from "../../platform/index.ts";
+import { AppError, flagOfText, isId, pictureLimits } from "../../platform/index.ts";
 import { type GivenPicture, pictureOfText } from "../clients/orders.ts";
 import { parseBody, readBody, withoutNothing } from "../clients/picture-bodies.ts";
 import type { ClientInput } from "../clients/route.ts";
@@ -31,7 +31,7 @@ const oneOf = <const Names extends readonly string[]>(names: Names) =>
 const maxPictures = 10;
 
 const fields = {
-  prompt: z.string().trim().min(1).max(4_000),
+  prompt: z.string().trim().min(1).max(pictureLimits.promptCharacters),
   model: z.string().max(200).optional(),
   n: between(1, maxPictures).default(1),
   size: z
