@@ -48,7 +48,7 @@ export function startDeliveries(
   });
   const owed = new Set<Promise<void>>();
   const sendOf = async (jobId: string) => {
-    const found = await findOwedOf(services, { jobId });
+    const found = await findOwedOf(services, jobId);
     for (const due of found) sends.begin(due, "callback");
   };
   const close = services.hints.onEnded((jobIds) => {

@@ -220,19 +220,11 @@ export async function findDue(services: Services, input: FindDueInput): Promise<
   return rows.map(toDue);
 }
 
-/** The deliveries of a job that are not delivered and that this process can sign, by its own id or by the provider's. */
-export async function findOwedOf(
-  services: Services,
-  ref: { readonly jobId: string } | { readonly externalId: string },
-): Promise<DueDelivery[]> {
-  const { providerAttempts } = schema;
-  const ofJob =
-    "jobId" in ref
-      ? sql`= ${ref.jobId}::uuid`
-      : sql`in (select job_id from ${providerAttempts} where external_id = ${ref.externalId})`;
+/** The deliveries of a job that are not delivered and that this process can sign. */
+export async function findOwedOf(services: Services, jobId: string): Promise<DueDelivery[]> {
   const rows = await services.db.execute<DueRow>(sql`
     select id, channel, target, owner_id as "ownerId", event from ${deliveries}
-    where ${isOpen} and job_id ${ofJob} and ${isSignable(services)} order by created_at, id`);
+    where ${isOpen} and job_id = ${jobId}::uuid and ${isSignable(services)} order by created_at, id`);
   return rows.map(toDue);
 }
 

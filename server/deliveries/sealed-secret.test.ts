@@ -129,7 +129,7 @@ test("C3 a worker with another AUTH_SECRET leaves webhooks to those that can sig
   const { id: deliveryId } = await readDelivery(services, jobId);
   const due = async (from: Services) => {
     const found = await findDue(from, { limit: 100, perTarget: 9, perOwner: 9, busy: new Map() });
-    return [...found, ...(await findOwedOf(from, { jobId }))].filter((one) => one.id === deliveryId).length;
+    return [...found, ...(await findOwedOf(from, jobId))].filter((one) => one.id === deliveryId).length;
   };
   expect([await due(elsewhere), await due(services)]).toEqual([0, 2]);
   expect(await listEndpoints(elsewhere, owner.userId)).toMatchObject([{ id, needsNewSecret: true }]);

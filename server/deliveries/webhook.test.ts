@@ -240,7 +240,7 @@ test("C2 a job's own address gets its webhook, signed with the owner's secret fo
   const job = await claim(services, { nodeId, queue, offers: localOffers });
   expect(job?.id).toBe(jobId);
   await fail(services, { jobId, attempt: job?.attempt ?? 0, nodeId }, new AppError("bad_request"));
-  const [due] = await findOwedOf(services, { jobId });
+  const [due] = await findOwedOf(services, jobId);
   expect(await send(due?.id ?? "")).toBe("delivered");
   const [one] = sent(due?.id ?? "");
   expect(one?.path).toBe("/job?token=canary-of-a-job");

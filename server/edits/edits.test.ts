@@ -6,15 +6,8 @@ import { schema } from "../db/index.ts";
 import type { InputRole } from "../engines.ts";
 import { getImage, purgeDeleted, removeImages } from "../images/index.ts";
 import { newId } from "../platform/index.ts";
-import {
-  editLimits,
-  type EditState,
-  getEdit,
-  listEdits,
-  removeEdit,
-  saveEdit,
-  saveEditSchema,
-} from "./index.ts";
+import { type EditState, getEdit, listEdits, removeEdit, saveEdit, saveEditSchema } from "./index.ts";
+import { editLimits } from "./state.ts";
 
 const { images } = schema;
 

@@ -11,4 +11,4 @@
  * state names are kept by `edit_masks`. No knowledge of how marks look.
  */
 export { getEdit, listEdits, listEditsSchema, removeEdit, saveEdit, saveEditSchema } from "./store.ts";
-export { editLimits, type EditState } from "./state.ts";
+export type { EditState } from "./state.ts";

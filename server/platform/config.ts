@@ -227,11 +227,6 @@ export type QueueNeeds = z.infer<typeof queueSchema>;
 export type Config = z.infer<typeof configSchema>;
 export type ConfigInput = z.input<typeof configSchema>;
 
-/** For `atelier.config.ts`: checks the types and returns the value. */
-export function defineConfig(config: ConfigInput): ConfigInput {
-  return config;
-}
-
 /** The configuration with every default. Throws `ConfigError` with every fault. */
 export function parseConfig(input: unknown): Config {
   const result = configSchema.safeParse(input);

@@ -59,7 +59,6 @@ export { addressBelow, credentialsProblem, keyHeaders, modelsAddress, offersEmai
 export { findMisspelled, inspectEnv, parseEnv, type Env } from "./env.ts";
 export { ConfigError, type ConfigProblem, isQuoted, readConfigProblems } from "./config-problems.ts";
 export {
-  defineConfig,
   findVainStarts,
   loadConfig,
   loadConfigOr,

@@ -1,8 +1,8 @@
-import { defineConfig } from "@atelier/server/platform";
+import type { ConfigInput } from "@atelier/server/platform";
 import serversConfig from "./servers.config.ts";
 
 /** As `servers.config.ts`, but with short limits for small runs, and with lists of servers that are read often. */
-export default defineConfig({
+export default {
   ...serversConfig,
   timing: {
     ...serversConfig.timing,
@@ -10,4 +10,4 @@ export default defineConfig({
     serverRunPerMegapixelStepMs: 10_000,
     discoverMs: 300,
   },
-});
+} satisfies ConfigInput;

@@ -1,4 +1,4 @@
-import { defineConfig } from "@atelier/server/platform";
+import type { ConfigInput } from "@atelier/server/platform";
 import { providerNames } from "@atelier/server/providers";
 import { prices } from "./prices.ts";
 
@@ -6,7 +6,7 @@ import { prices } from "./prices.ts";
  * As `cloud.config.ts`, but neither limits of providers nor caps of spending slow anything down, and lost answers are looked
  * for longer than a line is bad.
  */
-export default defineConfig({
+export default {
   cloud: {
     prices,
     pollS: 0.1,
@@ -20,4 +20,4 @@ export default defineConfig({
     caps: { userDailyUsd: null, userMonthlyUsd: null, studioDailyUsd: null, studioMonthlyUsd: null },
   },
   timing: { deliveryLockMs: 4_000, deliverySendMs: 2_000 },
-});
+} satisfies ConfigInput;
