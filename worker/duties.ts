@@ -6,14 +6,34 @@ import { purgeBoards } from "@atelier/server/boards";
 import { duplicateDuty, likenessDuty } from "@atelier/server/duplicates";
 import { purgePresets } from "@atelier/server/presets";
 import { purgeLinks } from "@atelier/server/links";
-import { embedPictures, orphanDuty } from "@atelier/server/images";
-import { findOrphanedPrompts, readAwaitedNeeds, tidyDuties } from "@atelier/server/jobs";
+import {
+  countNoted,
+  dropOldSearchTexts,
+  embedPictures,
+  expireClientFiles,
+  expireUploads,
+  fillSearchTexts,
+  orphanDuty,
+  purgeDeleted,
+} from "@atelier/server/images";
+import {
+  expireEphemeral,
+  expireGuests,
+  findOrphanedPrompts,
+  pruneEvents,
+  pruneKeys,
+  pruneLogs,
+  pruneSignIns,
+  readAwaitedNeeds,
+} from "@atelier/server/jobs";
 import { doDuties, type Duty, pruneTurns } from "@atelier/server/leases";
 import { rollUp } from "@atelier/server/monitoring";
+import { pruneEnded, pruneNeeds, pruneOffers } from "@atelier/server/nodes";
+import { pruneAttempts, sumPastDays } from "@atelier/server/providers";
 import type { Services } from "@atelier/server/services";
 import { sweepTempFolders, tempFolderMs } from "@atelier/server/storage";
 import { pruneTelegram } from "@atelier/server/telegram";
-import { purgeDeleted } from "@atelier/server/users";
+import { purgeDeleted as purgeUsers } from "@atelier/server/users";
 import { cancelPrompt, readQueuedPrompts } from "./clients/comfyui/index.ts";
 import { jobOfRun } from "./engines/index.ts";
 import { type Loop, startLoop } from "./base/loop.ts";
@@ -22,9 +42,26 @@ import type { ServerPool, ServerState } from "./servers/index.ts";
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-/** Recurring work that one worker of the studio does at a time, beside `tidyDuties`. */
+/** Recurring work that one worker of the studio does at a time. */
 const duties: readonly Duty[] = [
-  ...tidyDuties,
+  // These remove rows with their files; the sweep of the store removes files without rows.
+  { name: "expired results", everyMs: minuteMs, run: expireEphemeral },
+  { name: "expired files of clients", everyMs: minuteMs, run: expireClientFiles },
+  { name: "deleted pictures", everyMs: minuteMs, run: purgeDeleted },
+  { name: "expired uploads", everyMs: minuteMs, run: expireUploads },
+  { name: "search index", everyMs: minuteMs, run: ({ db }) => fillSearchTexts(db) },
+  { name: "old search texts", everyMs: 6 * hourMs, run: ({ db }) => dropOldSearchTexts(db) },
+  { name: "counts of months", everyMs: minuteMs, run: countNoted },
+  { name: "expired guests", everyMs: minuteMs, run: expireGuests },
+  { name: "old events of jobs", everyMs: minuteMs, run: pruneEvents },
+  { name: "old log lines of jobs", everyMs: minuteMs, run: pruneLogs },
+  { name: "old idempotency keys", everyMs: minuteMs, run: pruneKeys },
+  { name: "old sign-ins", everyMs: minuteMs, run: pruneSignIns },
+  { name: "ended nodes", everyMs: minuteMs, run: pruneEnded },
+  { name: "old needs", everyMs: minuteMs, run: pruneNeeds },
+  { name: "old offers", everyMs: minuteMs, run: pruneOffers },
+  { name: "old attempts of providers", everyMs: minuteMs, run: pruneAttempts },
+  { name: "sums of past days", everyMs: minuteMs, run: sumPastDays },
   // Beside the process that completed the job before, which may have died.
   { name: "steps of batches", everyMs: 5_000, run: (services) => beginSteps(services) },
   { name: "old deliveries", everyMs: minuteMs, run: pruneDeliveries },
@@ -33,7 +70,7 @@ const duties: readonly Duty[] = [
   likenessDuty,
   { name: "removed presets", everyMs: minuteMs, run: purgePresets },
   { name: "ended links", everyMs: minuteMs, run: purgeLinks },
-  { name: "deleted users", everyMs: minuteMs, run: purgeDeleted },
+  { name: "deleted users", everyMs: minuteMs, run: purgeUsers },
   { name: "hourly figures", everyMs: minuteMs, run: rollUp },
   { name: "old conversations", everyMs: 6 * hourMs, run: pruneTalks },
   { name: "old entries of the audit log", everyMs: hourMs, run: pruneAudit },

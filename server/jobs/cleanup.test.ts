@@ -20,12 +20,21 @@ import { addGuest, addUser, listObjects } from "@atelier/testing/pictures";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { type Retention, schema } from "../db/index.ts";
 import { changeImage, storeOutput } from "../images/index.ts";
+import { pruneEnded } from "../nodes/index.ts";
 import { AppError, newId } from "../platform/index.ts";
 import { cancel } from "./cancel.ts";
-import { ack, expireEphemeral, expireGuests, noteAnswer, noteServed } from "./cleanup.ts";
+import {
+  ack,
+  expireEphemeral,
+  expireGuests,
+  noteAnswer,
+  noteServed,
+  pruneEvents,
+  pruneKeys,
+  pruneSignIns,
+} from "./cleanup.ts";
 import { fail } from "./fail.ts";
 import { claim, complete, start } from "./claimed.ts";
-import { tidy } from "./tidy.ts";
 
 describe("expire guests", () => {
   const { users, sessions, jobs, images } = schema;
@@ -105,6 +114,24 @@ describe("expire guests", () => {
     }
   });
 
+  test("A8 thousands of old events of ended jobs go in batches, those of open jobs and new ones stay", async () => {
+    const { services } = opened;
+    const owner = await addOwner(services);
+    const [ended, open] = [await addJob(services, { owner }), await addJob(services, { owner })];
+    await services.db.execute(
+      sql`update jobs set status = 'cancelled', ended_at = now() where id = ${ended}`,
+    );
+    for (const id of [ended, open])
+      await services.db.execute(sql`
+        insert into job_events (job_id, revision, type, status, data, created_at)
+        select ${id}, 100 + i, 'progress', 'processing', '{}', now() - interval '400 days' from generate_series(1, 5001) i`);
+    const count = (id: string) =>
+      services.db.$count(schema.jobEvents, sql`job_id = ${id} and revision > 100`);
+    await pruneEvents(services);
+    expect([await count(ended), await count(open)]).toEqual([0, 5_001]);
+    expect(await services.db.$count(schema.jobEvents, sql`job_id = ${ended}`)).toBeGreaterThan(0);
+  });
+
   test("what nobody asks for any more is forgotten: keys, ended sessions, counters, ended workers", async () => {
     const { services } = opened;
     const { db } = services;
@@ -132,7 +159,7 @@ describe("expire guests", () => {
     }
     const ofClockAhead = { id: newId(), key: "ahead", count: 1, lastRequest: Date.now() + 5 * 3_600_000 };
     await db.insert(schema.rateLimits).values(ofClockAhead);
-    await tidy(services);
+    for (const forget of [pruneKeys, pruneSignIns, pruneEnded]) await forget(services);
     expect((await db.select().from(schema.idempotencyKeys)).map(({ key }) => key)).toEqual(["29"]);
     expect((await db.select().from(sessions)).map(({ token }) => token)).toEqual(["-1"]);
     const links = await db.select().from(schema.passwordResets);
@@ -145,6 +172,8 @@ describe("expire guests", () => {
   test("guests that cannot be removed now do not keep the others", async () => {
     const { services } = opened;
     const { db } = services;
+    // What the tests before left.
+    await expireGuests(services);
     const ids: string[] = [];
     for (let count = 0; count < 22; count += 1) ids.push(await addGuest(services));
     await db

@@ -29,7 +29,17 @@
  * Start reading at `job.ts`, then `submit.ts`, `dispatch.ts`, `claimed.ts`, `fail.ts` and `sweep.ts`.
  */
 
-export { ack, noteAnswer, noteServed, removeJobsOf } from "./cleanup.ts";
+export {
+  ack,
+  expireEphemeral,
+  expireGuests,
+  noteAnswer,
+  noteServed,
+  pruneEvents,
+  pruneKeys,
+  pruneSignIns,
+  removeJobsOf,
+} from "./cleanup.ts";
 export { openWithSettings, parametersText } from "./carry-settings.ts";
 export { collect } from "./collect.ts";
 export {
@@ -67,13 +77,12 @@ export {
 export type { Offer, QueueOffers } from "./offers.ts";
 export { dispatch, isAnyWaiting, rering } from "./dispatch.ts";
 export { findOrphanedPrompts, readActivity, readAwaitedNeeds, requeueRestored, sweep } from "./sweep.ts";
-export { tidy, tidyDuties } from "./tidy.ts";
 export { estimate, readWaiting } from "./estimate.ts";
 export { moveInLine } from "./reorder.ts";
 export { fail } from "./fail.ts";
 export { goHome } from "./cloud-home.ts";
 export { changeModel, otherModels } from "./kind-chain.ts";
-export { type JobLog, keepJobLogs, readJobLogs, readNodeLogs } from "./logs.ts";
+export { type JobLog, keepJobLogs, pruneLogs, readJobLogs, readNodeLogs } from "./logs.ts";
 export {
   findJob,
   get,

@@ -10,10 +10,9 @@ import { schema } from "../db/index.ts";
 import { type Logger, newId, openLog } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { readAnyStory } from "./admin.ts";
-import { type JobLogs, keepJobLogs, readJobLogs, readNodeLogs } from "./logs.ts";
+import { type JobLogs, keepJobLogs, pruneLogs, readJobLogs, readNodeLogs } from "./logs.ts";
 import { claim } from "./claimed.ts";
 import { submit } from "./submit.ts";
-import { tidy } from "./tidy.ts";
 
 let opened: TestServices;
 let owner: TestOwner;
@@ -144,10 +143,10 @@ test("D12 lines go with their job, and with old events once it has ended", async
     .update(jobs)
     .set({ status: "failed", endedAt: new Date() })
     .where(sql`id = ${ended}`);
-  await tidy(services);
+  await pruneLogs(services);
   expect(await left()).toEqual([ended, open]);
   await services.db.update(jobLogs).set({ createdAt: sql`now() - interval '31 days'` });
-  await tidy(services);
+  await pruneLogs(services);
   expect(await left()).toEqual([open]);
 });
 

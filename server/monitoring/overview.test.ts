@@ -1,4 +1,4 @@
-import { tidy } from "@atelier/server/jobs";
+import { expireEphemeral } from "@atelier/server/jobs";
 import { addNode, addServer, insertJob, readJob, testQueue } from "@atelier/testing/jobs";
 import { openJobScene } from "@atelier/testing/scenes";
 import { addHistory } from "@atelier/testing/monitoring";
@@ -145,7 +145,7 @@ test("D11 what ended in the window: counts, causes, times within a bucket, and h
 async function deliver(id: string | undefined) {
   const { services } = scene;
   await services.db.execute(sql`update jobs set retention = 'ephemeral', acked_at = now() where id = ${id}`);
-  await tidy(services);
+  await expireEphemeral(services);
   expect(await services.db.execute(sql`select 1 from jobs where id = ${id}`)).toEqual([]);
 }
 

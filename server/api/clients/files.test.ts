@@ -8,9 +8,9 @@ import { and, eq, isNotNull, isNull, sql, sum } from "drizzle-orm";
 import sharp from "sharp";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { schema } from "../../db/index.ts";
-import { clientListLimits, ingest, changeImage } from "../../images/index.ts";
+import { changeImage, clientListLimits, expireClientFiles, ingest } from "../../images/index.ts";
 import { removeJob } from "../../jobs/cleanup.ts";
-import { tidy } from "../../jobs/index.ts";
+import { expireEphemeral } from "../../jobs/index.ts";
 import { type ClientScene, completeJob, drawPng, endJob, openClientScene } from "./fixtures/scene.ts";
 
 const { clientFiles, images } = schema;
@@ -52,13 +52,13 @@ async function untilEmpty(userName: string): Promise<void> {
   await vi.waitUntil(async () => (await unlisted(userName)) === 0, { timeout: 10_000, interval: 10 });
   const { db } = scene.services;
   const before = await left(userName);
-  await tidy(scene.services);
+  await expireClientFiles(scene.services);
   expect(await left(userName)).toBe(before);
   await db
     .update(clientFiles)
     .set({ listedAt: sql`now() - interval '601 s'` })
     .where(eq(clientFiles.userName, userName));
-  await tidy(scene.services);
+  await expireClientFiles(scene.services);
   expect(await left(userName)).toBe(0);
 }
 const colourOf = async (png: Buffer) => [...(await sharp(png).removeAlpha().raw().toBuffer()).subarray(0, 3)];
@@ -321,7 +321,8 @@ test.each([
       await vi.waitUntil(async () => (await unlisted(userName)) === 0);
       await vi.waitUntil(async () => (await scene.services.db.$count(schema.jobs, jobs)) === 1);
       await vi.waitUntil(async () => (await scene.services.db.$count(schema.resultHolds)) === 0);
-      await tidy(scene.services);
+      await expireClientFiles(scene.services);
+      await expireEphemeral(scene.services);
       expect(await list(userName)).toHaveLength(1);
       const answer = await scene.send(`/jobResult?jobId=${id}`);
       expect(await answer.json()).toMatchObject({ status: "completed", image_type: "image/png" });

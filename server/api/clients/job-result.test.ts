@@ -9,7 +9,7 @@ import sharp from "sharp";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type JobStatus, schema } from "../../db/index.ts";
 import { removeImages } from "../../images/index.ts";
-import { tidy } from "../../jobs/index.ts";
+import { expireEphemeral } from "../../jobs/index.ts";
 import { newId } from "../../platform/index.ts";
 import { createClientsApp } from "./app.ts";
 import { type ClientScene, completeJob, drawPng, endJob, openClientScene } from "./fixtures/scene.ts";
@@ -45,13 +45,13 @@ async function untilGone(id: string): Promise<void> {
   const answered = and(eq(jobs.id, id), isNotNull(jobs.answeredAt));
   const { db } = scene.services;
   await vi.waitUntil(async () => (await db.$count(jobs, answered)) === 1, { timeout: 10_000, interval: 10 });
-  await tidy(scene.services);
+  await expireEphemeral(scene.services);
   expect(await isGone(id)).toBe(false);
   await db
     .update(jobs)
     .set({ answeredAt: sql`now() - interval '601 s'` })
     .where(eq(jobs.id, id));
-  await tidy(scene.services);
+  await expireEphemeral(scene.services);
   expect(await isGone(id)).toBe(true);
 }
 const setStatus = (id: string, status: JobStatus) =>
