@@ -2,7 +2,7 @@ import { claim, type Job, type Lease, type QueueOffers } from "@atelier/server/j
 import { oneAtATime } from "@atelier/server/platform";
 import type { BellConsumer } from "@atelier/server/queue";
 import type { Services } from "@atelier/server/services";
-import { type CloudRunInput, type Providers, runCloudJob } from "./cloud/cloud-job.ts";
+import { type CloudRunInput, type Providers, runCloudJob } from "./cloud/index.ts";
 import type { Engine } from "./engines/index.ts";
 import type { LiveOffer } from "./live-offer.ts";
 import { type Incarnation, RunStopped } from "./base/index.ts";

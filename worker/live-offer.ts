@@ -3,7 +3,7 @@ import { cloudQueue, type Need } from "@atelier/server/engines";
 import type { Offer } from "@atelier/server/jobs";
 import { keptLoras, type SeenServer } from "@atelier/server/nodes";
 import type { Workflow } from "@atelier/server/workflows";
-import type { ProviderRoom } from "./cloud/room.ts";
+import type { ProviderRoom } from "./cloud/index.ts";
 import { computeOffer, type NodeOffer, type OfferInput } from "./offer.ts";
 import type { Runs } from "./runs.ts";
 import type { ServerPool, ServerState } from "./servers/index.ts";

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { findMissingPaths } from "./find-missing-paths.ts";
+import { findMissingPaths, findUnlistedRooms } from "./find-missing-paths.ts";
 
 let folder = "";
 
@@ -44,4 +44,30 @@ test("what a build or a run makes may be there or not", () => {
   writeFileSync(path.join(folder, ".gitignore"), ".data/\n*.log\n");
   writeFileSync(path.join(folder, "docs", "guide.md"), "`.data/files` and `docs/gone`\n");
   expect(findMissingPaths(folder)).toMatchObject([{ path: "docs/gone" }]);
+});
+
+test("each room has a line in the architecture, in the order of the folders", () => {
+  folder = mkdtempSync(path.join(os.tmpdir(), "atelier-docs-"));
+  for (const name of [
+    "docs",
+    "server/db/schema",
+    "server/jobs",
+    "server/queue",
+    "server/static",
+    "worker/base",
+  ])
+    mkdirSync(path.join(folder, name), { recursive: true });
+  for (const name of ["server/db/schema/a", "server/jobs/index", "server/queue/index", "worker/base/index"])
+    writeFileSync(path.join(folder, `${name}.ts`), "");
+  const write = (...rooms: string[]) =>
+    writeFileSync(
+      path.join(folder, "docs", "architecture.md"),
+      rooms.map((room) => `| \`${room}/\` | words with \`server/jobs/\` |`).join("\n"),
+    );
+  write("app", "server/db", "server/jobs", "server/queue", "worker", "worker/base");
+  expect(findUnlistedRooms(folder)).toEqual([]);
+  write("server/db", "server/queue", "worker/base");
+  expect(findUnlistedRooms(folder)).toEqual(["server/jobs/"]);
+  write("server/jobs", "server/db", "server/queue", "worker/base");
+  expect(findUnlistedRooms(folder)).toEqual(["server/jobs/"]);
 });

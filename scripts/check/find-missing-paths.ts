@@ -43,6 +43,22 @@ function readIgnored(rootDir: string): ReadonlySet<string> {
   return new Set(lines.filter((line) => line.endsWith("/")).map((line) => line.slice(0, -1)));
 }
 
+const roomParents = ["server", "worker"];
+
+/**
+ * Rooms, which are the folders of `server/` and `worker/` with TypeScript, that have no line in the table of
+ * `docs/architecture.md`, or have it before a room that comes earlier.
+ */
+export function findUnlistedRooms(rootDir: string): string[] {
+  const text = readFileSync(path.join(rootDir, "docs", "architecture.md"), "utf8");
+  const listed = [...text.matchAll(/^\| `(\w+\/[\w-]+\/)`/gm)].map(([, room = ""]) => room);
+  const rooms = roomParents
+    .flatMap((parent) => globSync(`${parent}/*/**/*.ts`, { cwd: rootDir, exclude: ["**/node_modules"] }))
+    .map((file) => `${file.split(path.sep).slice(0, 2).join("/")}/`);
+  const places = [...new Set(rooms)].toSorted().map((room) => ({ room, at: listed.indexOf(room) }));
+  return places.filter(({ at }, nth) => at < 0 || at < (places[nth - 1]?.at ?? 0)).map(({ room }) => room);
+}
+
 /** File paths that *.md and docs/*.md name in backticks or link to, and that are not there. */
 export function findMissingPaths(rootDir: string): MissingPath[] {
   const entries = readdirSync(rootDir, { withFileTypes: true }).filter((entry) => entry.isDirectory());

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { envNames, findMisspelled, inspectEnv, parseEnv } from "./env.ts";
 
@@ -11,6 +11,21 @@ test("A2 .env.example names every setting once, with its default", () => {
   for (const [name, value] of Object.entries(parseEnv({}).env ?? {})) {
     expect(`${name}=${values.get(name)}`).toBe(`${name}=${String(value)}`);
   }
+});
+
+/** Of OpenTelemetry, of an answer of Google, and of the programs that call the studio. */
+const ofOthers = /^(?:OTEL_|NO_IMAGE$|ATELIER_API_KEY$)/;
+
+test("a document names no setting that .env.example does not have", () => {
+  const groups = new Set(envNames.map((name) => name.split("_", 1)[0]));
+  const named = globSync(["README.md", "SECURITY.md", "CONTRIBUTING.md", "docs/*.md"]).flatMap((document) =>
+    [...readFileSync(document, "utf8").matchAll(/`([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?:=[^`]*)?`/g)].map(
+      ([, name = ""]) => ({ document, name }),
+    ),
+  );
+  const own = named.filter(({ name }) => groups.has(name.split("_", 1)[0]));
+  expect(own.length).toBeGreaterThan(100);
+  expect(own.filter(({ name }) => !envNames.includes(name) && !ofOthers.test(name))).toEqual([]);
 });
 
 test("A1 all problems are listed at once, also those between names", () => {

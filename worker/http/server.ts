@@ -24,12 +24,6 @@ const silentMs = 60_000;
 /** Requests under way get this long when the worker stops. */
 const closeMs = 5_000;
 
-/**
- * The HTTP endpoints of one worker, for programs in its network: create an image, read its status and result, /health.
- * Clients of the assistant also get its answers here, over WebSockets. A request only submits a job of one shared account;
- * any worker may run it. server.ts opens the port, answer.ts checks the token and routes, handlers.ts has the endpoints.
- * Users and browsers use the web server instead.
- */
 export interface WorkerHttp {
   /** From now on /health reports this worker. */
   show(worker: WorkerView): void;
