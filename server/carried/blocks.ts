@@ -13,7 +13,7 @@ import {
 
 /** A block of a file of another format. */
 export interface SideBlock {
-  readonly kind: "exif" | "xmp";
+  readonly kind: "exif" | "iptc" | "xmp";
   readonly data: Uint8Array;
 }
 
@@ -22,6 +22,7 @@ export function textsOfBlocks(blocks: readonly SideBlock[]): readonly CarriedTex
   const found = new Found();
   for (const { kind, data } of blocks)
     if (kind === "exif") readExif(data, found);
+    else if (kind === "iptc") readPhotoshop(data, found);
     else found.add(xmp, data);
   return found.texts;
 }

@@ -128,6 +128,106 @@ describe("what people wrote", () => {
     expect(await describedAs(pngWithLongText("Description", "Ein Café 東京", true))).toBe("Ein Café 東京");
   });
 
+  test("words for people who do not see it, headlines and paths of keywords, in elements of any form and as attributes", async () => {
+    const jpegWith = (inside: string) => picture().jpeg().withXmp(xmpWith(inside)).toBuffer();
+    const written: readonly (readonly [string, string])[] = [
+      [inLanguage("Iptc4xmpCore:AltTextAccessibility", "A fox in snow"), "A fox in snow"],
+      [inLanguage("Iptc4xmpCore:ExtDescrAccessibility", "A fox in snow"), "A fox in snow"],
+      ["<photoshop:Headline>A fox in snow</photoshop:Headline>", "A fox in snow"],
+      ['<dc:description xml:lang="en">A fox in snow</dc:description>', "A fox in snow"],
+      ["<dc:description >A fox in snow</dc:description >", "A fox in snow"],
+      [
+        inLanguage("dc:description", "") + inLanguage("tiff:ImageDescription", "A fox in snow"),
+        "A fox in snow",
+      ],
+      ['<rdf:Description acdsee:caption="A fox &amp; snow"/>', "A fox & snow"],
+      ["<rdf:Description dc:title='Fox' dc:description='A fox in snow'/>", "Fox\nA fox in snow"],
+      [
+        `<rdf:Description xmlns:other="http://purl.org/dc/elements/1.1/">${inLanguage("other:description", "A fox in snow")}`,
+        "A fox in snow",
+      ],
+      [
+        "<digiKam:TagsList><rdf:Seq><rdf:li>Animals/Fox</rdf:li><rdf:li>Places/Alps</rdf:li></rdf:Seq></digiKam:TagsList>",
+        "Animals, Fox, Places, Alps",
+      ],
+      [
+        "<dc:subject><rdf:Seq><rdf:li>darktable|format|jpg</rdf:li><rdf:li>darktable</rdf:li><rdf:li>exported</rdf:li><rdf:li>Fox</rdf:li></rdf:Seq></dc:subject>",
+        "Fox",
+      ],
+      [
+        "<dc:descriptions>no</dc:descriptions><dc:description>A fox in snow</dc:description>",
+        "A fox in snow",
+      ],
+      ["<dc:description><rdf:Alt>", ""],
+      ['<rdf:Description dc:description="', ""],
+    ];
+    const wrong: string[] = [];
+    for (const [inside, wanted] of written) {
+      const found = await describedAs(jpegWith(inside));
+      if (found !== wanted) wrong.push(`${inside}: ${found}`);
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  test("blocks that ImageMagick and Exiv2 write into a PNG as texts", async () => {
+    const profile = (name: string, data: Buffer) =>
+      pngWithTexts({
+        [`Raw profile type ${name}`]: `\n${name}\n${String(data.length).padStart(8)}\n${data.toString("hex").replaceAll(/.{72}/g, "$&\n")}\n`,
+      });
+    const exif = Buffer.concat([
+      Buffer.from("Exif\0\0"),
+      exifWith(null, { texts: { [0x01_0e]: "A fox in snow" } }),
+    ]);
+    const set = dataset(2, 120, Buffer.from("A fox in snow"));
+    const iptc = Buffer.concat([Buffer.from("8BIM\u0004\u0004\0\0\0\0", "latin1"), u16(set.length), set]);
+    const packet = Buffer.from(xmpWith(inLanguage("dc:description", "A fox in snow")));
+    for (const [name, data] of [
+      ["exif", exif],
+      ["APP1", exif],
+      ["iptc", iptc],
+      ["xmp", packet],
+      ["APP1", packet],
+    ] as const)
+      expect([name, await describedAs(profile(name, data))]).toEqual([name, "A fox in snow"]);
+    expect(await describedAs(profile("exif", Buffer.from("rubbish")))).toBe("");
+  });
+
+  test("words in an older encoding of their country, or in UTF-8 twice, are read as they were written", async () => {
+    const inIptc = (bytes: Buffer) => describedAs(jpegWithIptc(dataset(2, 120, bytes)));
+    const bytes = (hex: string) => Buffer.from(hex, "hex");
+    const twice = Buffer.from(Buffer.from("Лисица в снегу").toString("latin1"));
+    expect(await inIptc(bytes("cbe8f1e8f6e020e220f1ede5e3f3"))).toBe("Лисица в снегу");
+    expect(await inIptc(bytes("bafcc0ead4dad1a9d6d0"))).toBe("狐狸在雪中");
+    expect(await inIptc(bytes("90e182cc928682cc8ccf"))).toBe("雪の中の狐");
+    expect(await inIptc(twice)).toBe("Лисица в снегу");
+    for (const plain of ["Müder Fuchs im Schnee", "Été à l'Île d'Yeu", "Über Öl für Äpfel", "Żółć"])
+      expect(await inIptc(Buffer.from(plain))).toBe(plain);
+    expect(await inIptc(Buffer.from("Été à Évian", "latin1"))).toBe("Été à Évian");
+  });
+
+  test("what programs write about themselves is no description, so that a model may write one", async () => {
+    const own = [
+      "Adobe Photoshop 26.0",
+      "Picasa",
+      "© 2026 Jane Doe",
+      "Photo by Jane Doe on Unsplash",
+      "Shot on iPhone",
+      "Unknown",
+      "Optimized by JPEGmini 3.14",
+      "CREATOR: gd-jpeg v1.0 (using IJG JPEG v62)",
+      "Screenshot 2026-01-02",
+      "Made with Midjourney",
+      "ChatGPT Image",
+    ];
+    const kept = ["Shot on a rainy day", "Made with love", "Test drive in the rain", "Photo by the sea"];
+    const found = await Promise.all(
+      [...own, ...kept].map((text) =>
+        describedAs(jpegWithExif(exifWith(null, { texts: { [0x01_0e]: text } }))),
+      ),
+    );
+    expect(found.filter((text) => text !== "")).toEqual(kept);
+  });
+
   test("a title that the file's name says, and what stands in several places, is there once", async () => {
     const twice = xmpWith(
       inLanguage("dc:title", "IMG_0001") + inLanguage("dc:description", "A harbour, boats"),
@@ -182,6 +282,28 @@ describe("what programs of this field wrote", () => {
     expect(await describedAs(pngWithTexts({ parameters: carriedExamples.swarmui }))).toBe(
       "a red fox in snow",
     );
+  });
+
+  test("the prompt of Midjourney without its options, that of Draw Things without what it avoids, and of ComfyUI's nodes of services", async () => {
+    const midjourney = "a red fox in snow --ar 2:3 --v 6.1 Job ID: 0f1e2d3c-aaaa-bbbb-cccc-1234567890ab";
+    expect(await describedAs(pngWithTexts({ Description: midjourney }))).toBe("a red fox in snow");
+    const drawThings =
+      "a red fox in snow\n-blurry, text\nSteps: 28, Sampler: DPM++ 2M Karras, Guidance Scale: 6.5, Seed: 1, Size: 64x64, Model: x.ckpt, Strength: 1.0";
+    const packet = xmpWith(inLanguage("dc:description", drawThings));
+    expect(await describedAs(picture().jpeg().withXmp(packet).toBuffer())).toBe("a red fox in snow");
+    const save = { class_type: "SaveImage", inputs: { images: ["1", 0] } };
+    const graphs = [
+      { 1: { class_type: "OpenAIGPTImage1", inputs: { prompt: "a red fox in snow", seed: 5 } }, 2: save },
+      {
+        1: { class_type: "FluxProUltraImageNode", inputs: { prompt: ["3", 0], seed: 0 } },
+        3: { class_type: "PrimitiveStringMultiline", inputs: { value: "a red fox in snow" } },
+        2: save,
+      },
+    ];
+    for (const graph of graphs)
+      expect(await describedAs(pngWithTexts({ prompt: JSON.stringify(graph) }))).toBe("a red fox in snow");
+    for (const odd of ["{", "[]", "null", '{"1":null}', '{"1":{"inputs":[5]}}'])
+      expect(await describedAs(pngWithTexts({ prompt: odd }))).toBe("");
   });
 
   test("also where it stands as a caption, and in the camera data of an AVIF", async () => {

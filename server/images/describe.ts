@@ -5,13 +5,16 @@ import {
   hasSettingsLine,
   isXmp,
   readCarriedTexts,
+  type SideBlock,
   textsOfBlocks,
 } from "../carried/index.ts";
+import { parseForeignJson } from "../platform/index.ts";
 import { isHeif, sideBlocksOfHeif } from "./formats/heif.ts";
 import { sideBlocksOfGif } from "./formats/simple.ts";
 import type { IngestInput } from "./image.ts";
 import { uploadLimits } from "./limits.ts";
 import { cleanDescription, titleOfFile } from "./title.ts";
+import { readXmp } from "./xmp.ts";
 
 /** Columns of the row of an upload. */
 export interface Words {
@@ -46,7 +49,73 @@ async function describeFile(bytes: Buffer, title: string): Promise<string> {
 async function textsOf(bytes: Buffer): Promise<readonly CarriedText[]> {
   if (isHeif(bytes)) return textsOfBlocks(sideBlocksOfHeif(bytes));
   if (bytes.toString("latin1", 0, 4) === "GIF8") return textsOfBlocks(sideBlocksOfGif(bytes));
-  return readCarriedTexts(bytes);
+  const texts = await readCarriedTexts(bytes);
+  return [...texts, ...textsOfBlocks(texts.flatMap(blockIn))].map((one) => ({
+    ...one,
+    text: recoded(one.text),
+  }));
+}
+
+const rawProfile = /^raw profile type (?:(exif|app1)|(iptc|8bim)|xmp)$/i;
+
+/** ImageMagick and Exiv2 write the blocks of a JPEG into a PNG as texts: name, size, then the bytes in hexadecimal. */
+function blockIn({ name, text }: CarriedText): SideBlock[] {
+  const [whole, exif, iptc] = rawProfile.exec(name) ?? [];
+  if (whole === undefined) return [];
+  const hex = text
+    .slice(0, mostOfAllCharacters)
+    .replace(/^\s*[^\n]{0,80}\n\s*\d{1,9}\s/, "")
+    .replaceAll(/\s/g, "");
+  const data = Buffer.from(hex, "hex");
+  const isXmp = data.toString("latin1", 0, 5) === "http:" || data.toString("latin1", 0, 1) === "<";
+  return [{ kind: iptc ? "iptc" : exif && !isXmp ? "exif" : "xmp", data }];
+}
+
+/** The letters of `latin1`, as the standard of browsers reads its bytes, with their bytes. */
+const latinBytes = new Map([
+  ...Array.from({ length: 32 }, (_none, at) => [String.fromCharCode(128 + at), 128 + at] as const),
+  ...Array.from(
+    new TextDecoder("latin1").decode(Uint8Array.from({ length: 256 }, (_none, at) => at)),
+    (one, at) => [one, at] as const,
+  ),
+]);
+const leastForeign = 6;
+const mostPlain = 0.2;
+/** Languages whose texts in older encodings are told by how their words look. */
+const olderEncodings = [
+  { encoding: "windows-1251", looks: /^(?:[А-ЯЁ]?[а-яё]+|[А-ЯЁ]+|[^\p{L}]+|[a-z]+)$/u },
+  { encoding: "shift_jis", looks: /[\u3041-\u30FF]/u },
+  { encoding: "gb18030", looks: /^(?:[\p{Script=Han}\p{P}]+|\P{Script=Han}+)$/u },
+] as const;
+
+/**
+ * A text whose letters are those of Western Europe although hardly one of them is plain was written in another encoding: in
+ * UTF-8 twice, or in an older one of its country, which neither camera data nor IPTC name.
+ */
+function recoded(text: string): string {
+  const foreign = text.slice(0, mostCharacters).match(/[\u0080-\u00FF\u0152-\u2122]/g)?.length ?? 0;
+  const plain = text.slice(0, mostCharacters).match(/[A-Za-z]/g)?.length ?? 0;
+  if (foreign < leastForeign || plain > foreign * mostPlain || text.length > mostCharacters) return text;
+  const bytes = Array.from(text, (letter) => latinBytes.get(letter));
+  if (!bytes.every((byte) => byte !== undefined)) return text;
+  const data = Uint8Array.from(bytes);
+  const inUtf8 = decoded(data, "utf-8");
+  if (inUtf8 !== null) return inUtf8;
+  const found = olderEncodings.map(({ encoding, looks }) => {
+    const other = decoded(data, encoding);
+    return other !== null && other.split(/[\s\p{P}]+/u).every((word) => word === "" || looks.test(word))
+      ? other
+      : null;
+  });
+  return found.find((one) => one !== null) ?? text;
+}
+
+function decoded(data: Uint8Array, encoding: string): string | null {
+  try {
+    return new TextDecoder(encoding, { fatal: true }).decode(data);
+  } catch {
+    return null;
+  }
 }
 
 /**
@@ -72,23 +141,23 @@ function partsOf(texts: readonly CarriedText[], fileTitle: string): string[] {
   const named = (...names: readonly string[]) =>
     names.flatMap((name) => texts.filter((one) => one.name.toLowerCase() === name).map(({ text }) => text));
   const titles = firstOf([
-    ...xmp.map(({ title }) => title),
+    ...xmp.flatMap((words) => words.titles),
     ...named("iptc 5", "iptc 105", "title", "exif 40091"),
   ]);
   const captions = firstOf([
-    ...xmp.map(({ description }) => description),
+    ...xmp.flatMap((words) => words.captions),
     ...named("iptc 120", "description", "exif 270", "exif 40092", "exif 40095"),
   ]);
   const keywords = [
-    ...xmp.map(({ subjects }) => subjects),
+    ...xmp.flatMap((words) => words.keywords),
     ...named("iptc 25").map((text) => text.split("\n")),
     ...named("exif 40094").map((text) => text.split(";")),
   ]
-    .map((list) => [...new Set(list.map((word) => word.trim()).filter((word) => word !== ""))])
+    .map((list) => [...new Set(list.map((word) => word.trim()).filter(isKeyword))])
     .find((list) => list.length > 0);
   const parts = [
     titles.find((text) => isOfPerson(text) && spell(text) !== spell(fileTitle)),
-    captions.find(isOfPerson),
+    withoutOrders(captions.find(isOfPerson) ?? ""),
     keywords?.slice(0, mostKeywords).join(", "),
     promptOf([...texts, ...captions.map((text) => ({ name: "", text }))]),
   ].map((part) => (part ?? "").slice(0, mostCharactersOfPart).trim());
@@ -98,6 +167,16 @@ function partsOf(texts: readonly CarriedText[], fileTitle: string): string[] {
 }
 
 const mostKeywords = 200;
+/** darktable writes its own state, and digiKam the ratings of its own. */
+const isKeyword = (word: string) =>
+  word !== "" && !/^(?:darktable\b.*|exported|format|_Digikam_.*)$/i.test(word);
+
+/** Midjourney writes its number of the picture, and its options, behind the prompt. */
+const withoutOrders = (text: string) =>
+  text
+    .slice(0, mostCharacters)
+    .replace(/(?:\s--[a-z]{1,12}(?:\s[\w.:/-]{1,40})?)*\s+Job ID: [\da-f-]{36}\s*$/i, "");
+
 /** A description that is cleaned begins with no more of it. */
 const mostCharactersOfPart = 4 * uploadLimits.descriptionCharacters;
 
@@ -110,7 +189,21 @@ const firstOf = (texts: readonly string[]) =>
 const mostCharacters = 100_000;
 
 const spell = (text: string) => text.replaceAll("\0", "").trim().toLowerCase();
-const promptOf = (texts: readonly CarriedText[]) => findSettings(texts)?.prompt;
+
+/** A graph of ComfyUI whose picture another service made has no sampler, but a node with the prompt. */
+function promptOf(texts: readonly CarriedText[]): string | undefined {
+  const prompt = findSettings(texts)?.prompt;
+  // Draw Things writes its negative prompt as a line of its own.
+  if (prompt) return prompt.replace(/\n-[^\n]*$/, "");
+  const graph = texts.find(({ name }) => name.toLowerCase() === "prompt")?.text ?? "";
+  const nodes = Object.values(Object(parseForeignJson(graph.slice(0, mostCharacters)))).slice(0, mostNodes);
+  return nodes
+    .map((node) => Object(Object(Object(node).inputs)))
+    .flatMap(({ prompt: own, value }) => [own, value])
+    .find((one) => typeof one === "string" && /\s\S+\s/.test(one));
+}
+
+const mostNodes = 200;
 
 /** What cameras and programs write into every picture, in the spelling of `spell`. */
 const ofMachines: readonly RegExp[] = [
@@ -119,7 +212,15 @@ const ofMachines: readonly RegExp[] = [
   /^dcim\b/,
   /^exif[ _]jpe?g/,
   /^(?:default|untitled|image|picture|photo|binary comment|charset=.*|my beautiful picture|screenshot)$/,
-  /^(?:(?:novelai|ai) generated image|made with google ai)$/,
+  /^(?:(?:novelai|ai) generated image|made with (?:google ai|midjourney|canva)|generated by .{1,40})$/,
+  /^(?:picasa|snapseed|applemark|xiaomi|piccollage|b612|meitu|canva|dall[-·. ]?e(?: ?\d)?|chatgpt image|my pictures)$/,
+  /^(?:unknown|none|null|undefined|test|no (?:title|description|caption)|(?:image )?description|caption|title)$/,
+  /^(?:adobe (?:photoshop|lightroom|firefly)\b|lavc\d*|lead technologies|handmade software|creator: |file (?:source|written by)|(?:optimized|compressed) by )/,
+  /^(?:shot|taken|captured) (?:with|on) (?:my |an? )?(?:iphone|ipad|leica|hasselblad|oneplus|xiaomi|redmi|poco|realme|vivo|oppo|galaxy|pixel|lumia|halide|mi)\b/,
+  /^screenshot[\s\d_.:-]*$/,
+  // Whose it is, which says nothing of what is seen.
+  /^(?:©|\(c\)|copyright\b)/,
+  /^(?:photo|image|picture) by .{1,60} (?:on|from|\/) (?:unsplash|pexels|pixabay|flickr)\b/,
   // Modes of phones, as they stand alone.
   /^(?:oz|v|f|r|ai)?(?:cof|dav|hdr|hdrpl|nor|sdr|edf|mde|ptr|bty|bst|btf|btr|rbt|rpt|rptr|lv|yqt|pfimg|mvimg|smart|smartshot|grid|hmtr|burst|mtk)(?:_vivid|_art|pl)?$/,
   /^(?:created|generated|processed|edited) (?:with|using) /,
@@ -138,76 +239,4 @@ function isOfPerson(text: string): boolean {
   if (!hasWords.test(spelt) || ofMachines.some((pattern) => pattern.test(spelt))) return false;
   // JSON of other programs is found by its braces above.
   return !hasSettingsLine(text);
-}
-
-interface XmpWords {
-  readonly title: string;
-  readonly description: string;
-  readonly subjects: readonly string[];
-}
-
-/**
- * The words of an XMP packet, looked up by their names. It is not read as XML, whose entities and nesting have no end: only the
- * names that every program writes are known.
- */
-function readXmp(xml: string): XmpWords {
-  const [, prefix = "dc"] =
-    /xmlns:([\w.-]{1,50})\s*=\s*["']http:\/\/purl\.org\/dc\/elements\/1\.1\/["']/.exec(xml) ?? [];
-  const inLanguages = (name: string) => {
-    const all = itemsIn(elementOf(xml, `${prefix}:${name}`));
-    return (all.find(({ isDefault }) => isDefault) ?? all[0])?.text ?? "";
-  };
-  return {
-    title: inLanguages("title"),
-    description: inLanguages("description"),
-    subjects: itemsIn(elementOf(xml, `${prefix}:subject`)).map(({ text }) => text),
-  };
-}
-
-/** What stands in the first element of this name; empty without one. */
-function elementOf(xml: string, name: string): string {
-  const [start, end] = [xml.indexOf(`<${name}>`), xml.indexOf(`</${name}>`)];
-  return start < 0 || end < start ? "" : xml.slice(start + name.length + 2, end);
-}
-
-interface Item {
-  readonly text: string;
-  readonly isDefault: boolean;
-}
-
-/** The items of a list, or a text that stands alone. */
-function itemsIn(xml: string): Item[] {
-  const items: Item[] = [];
-  let at = xml.indexOf("<rdf:li");
-  // Items without words are counted too: each costs a search.
-  for (let turns = 0; at >= 0 && turns < mostKeywords; turns += 1) {
-    const start = xml.indexOf(">", at);
-    if (start < 0) break;
-    const isEmpty = xml[start - 1] === "/";
-    const end = isEmpty ? start : xml.indexOf("</rdf:li>", start);
-    if (end < 0) break;
-    if (!isEmpty)
-      items.push({
-        text: plainText(xml.slice(start + 1, end)),
-        isDefault: xml.slice(at, Math.min(start, at + 200)).includes("x-default"),
-      });
-    at = xml.indexOf("<rdf:li", end);
-  }
-  return items.length > 0 || xml === "" ? items : [{ text: plainText(xml), isDefault: true }];
-}
-
-const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
-
-/** Without tags, and with what each entity stands for. */
-function plainText(xml: string): string {
-  return xml
-    .slice(0, mostCharacters)
-    .replaceAll(/<!\[CDATA\[|\]\]>/g, "")
-    .replaceAll(/<[^<>]*>/g, " ")
-    .replaceAll(/&(?:#x([\da-f]{1,6})|#(\d{1,7})|(amp|lt|gt|quot|apos));/gi, (whole, hex, decimal, name) => {
-      if (typeof name === "string") return entities[name.toLowerCase()] ?? whole;
-      const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
-      return code <= 0x10_ff_ff ? String.fromCodePoint(code) : "";
-    })
-    .trim();
 }
