@@ -80,6 +80,10 @@ const formatAlias = {
 /** Only a build needs the plugin: it loads a compiler, which a server of built pages would keep. */
 async function withNextIntl(/** @type {string} */ phase, /** @type {import("next").NextConfig} */ pages) {
   if (phase === PHASE_PRODUCTION_SERVER) return pages;
+  if (import.meta.dirname.includes("#"))
+    throw new Error(
+      `Move or rename ${import.meta.dirname}: below a # the styles of the pages are not found.`,
+    );
   const { default: createNextIntlPlugin } = await import("next-intl/plugin");
   return createNextIntlPlugin("./i18n/request.ts")(pages);
 }

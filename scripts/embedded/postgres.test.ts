@@ -1,4 +1,4 @@
-import {
+import fs, {
   chmodSync,
   mkdirSync,
   mkdtempSync,
@@ -8,16 +8,17 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import os from "node:os";
 import path from "node:path";
 import pg from "pg";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { migrate } from "@atelier/server/db";
 import { type NodeRun, runCode } from "@atelier/testing/processes";
 import { inAll } from "@atelier/testing/cases";
 import { isPidAlive } from "../process/lock.ts";
 import { findFreePort, waitUntil } from "../process/tools.ts";
-import { type EmbeddedPostgres, openPostgres } from "./postgres.ts";
+import { type EmbeddedPostgres, openPostgres, readOrCreateSecret } from "./postgres.ts";
 import { stopServer } from "./server.ts";
 
 let dataDir = "";
@@ -73,6 +74,32 @@ test("a second one attaches to the running server, which stops when the last one
   expect(await query(second.url, "SELECT 1 AS n")).toEqual([{ n: 1 }]);
   await second.close();
   expect(second.isRunning()).toBe(false);
+});
+
+test("what a shell sets for other servers does not reach this one", async () => {
+  Object.assign(process.env, { PGSSLMODE: "require", PGOPTIONS: "-c no.such=1 -c nonsense" });
+  const database = await open();
+  expect(await query(database.url, "SELECT 1 AS n")).toEqual([{ n: 1 }]);
+  await database.close();
+});
+
+test("a secret is made once, also where files cannot be linked", async () => {
+  const noLinks = Object.assign(new Error("operation not permitted, link"), { code: "EPERM" });
+  const link = vi.spyOn(fs, "linkSync").mockImplementation(() => {
+    throw noLinks;
+  });
+  syncBuiltinESMExports();
+  try {
+    const made = readOrCreateSecret(dataDir, "auth-secret");
+    expect(made.length).toBeGreaterThan(40);
+    expect(readOrCreateSecret(dataDir, "auth-secret")).toBe(made);
+    expect(link).toHaveBeenCalledOnce();
+    expect(fs.readdirSync(path.join(dataDir, "secrets"))).toEqual(["auth-secret"]);
+    expect(statSync(path.join(dataDir, "secrets", "auth-secret")).mode & 0o077).toBe(0);
+  } finally {
+    link.mockRestore();
+    syncBuiltinESMExports();
+  }
 });
 
 test("two processes that start at the same moment share one new server", inAll, async () => {

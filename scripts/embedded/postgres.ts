@@ -1,6 +1,8 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import {
   chmodSync,
+  constants,
+  copyFileSync,
   linkSync,
   mkdirSync,
   readdirSync,
@@ -71,11 +73,22 @@ export function readOrCreateSecret(dataDir: string, name: string): string {
   try {
     linkSync(draft, file); // Unlike a rename, a link never replaces a file that another process has just written.
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    if (codeOf(error) !== "EEXIST") copyOnce(draft, file);
   } finally {
     rmSync(draft, { force: true });
   }
   return readFileSync(file, "utf8").trim();
+}
+
+const codeOf = (error: unknown) => (error instanceof Error && "code" in error ? error.code : null);
+
+/** Disks for cameras and sticks, and folders of a network or a cloud, have no links. */
+function copyOnce(draft: string, file: string): void {
+  try {
+    copyFileSync(draft, file, constants.COPYFILE_EXCL);
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error;
+  }
 }
 
 export interface EmbeddedPostgresOptions {
@@ -154,6 +167,9 @@ function makeHandle(
   };
 }
 
+/** What a shell sets for other servers: this one has no TLS, and the program's sessions name what they need. */
+const settingsOfOthers = ["PGSSLMODE", "PGOPTIONS", "PGCLIENTENCODING"] as const;
+
 function lockOf(dataDir: string): string {
   return path.join(dataDir, "run", "database.lock");
 }
@@ -165,6 +181,7 @@ function lockOf(dataDir: string): string {
 export async function openPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const dataDir = path.resolve(options.dataDir);
   mkdirSync(dataDir, { recursive: true });
+  for (const name of settingsOfOthers) delete process.env[name];
   return withFileLock(lockOf(dataDir), async () => {
     const passwords = readPasswords(dataDir);
     const runAs = chooseRunAs();

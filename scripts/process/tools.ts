@@ -95,3 +95,6 @@ export function runTool(
 export function describeRun({ name, isOk, tookSeconds }: ToolRun): string {
   return `${isOk ? "ok  " : "FAIL"}  ${name.padEnd(12)} ${tookSeconds.toFixed(1).padStart(7)} s`;
 }
+
+/** What a step of the supervisor prints is its answer from here on: what NODE_OPTIONS loads may print something before it. */
+export const answerMark = "\u0001";

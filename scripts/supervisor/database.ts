@@ -5,6 +5,7 @@ import { reasonOf } from "@atelier/server/doctor";
 // Not through `accounts/index.ts`, which loads the whole account service.
 import { firstAdminSecret, hasAdmin } from "../../server/accounts/first-admin.ts";
 import { readOrCreateSecret } from "../embedded/postgres.ts";
+import { answerMark } from "../process/tools.ts";
 
 /** The token for creating the first admin; empty when an admin exists. */
 async function readFirstAdminToken(url: string, dataDir: string): Promise<string> {
@@ -23,6 +24,7 @@ async function prepare(role: string | undefined): Promise<void> {
   const url = process.env["DATABASE_URL"] ?? "";
   await migrate(process.env["DATABASE_DIRECT_URL"]?.trim() || url);
   if (role === "worker") return;
+  process.stdout.write(answerMark);
   process.stdout.write(await readFirstAdminToken(url, process.env["ATELIER_DATA_DIR"] ?? ".data"));
 }
 

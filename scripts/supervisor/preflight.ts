@@ -1,9 +1,10 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
-import { checkPort, type CheckResult, checkStoreMark, runChecks } from "@atelier/server/doctor";
+import { checkFolder, checkPort, type CheckResult, checkStoreMark, runChecks } from "@atelier/server/doctor";
 import { type Env, inspectEnv, isLoopback, loadConfig } from "@atelier/server/platform";
 import { modelsOf, paidKinds } from "@atelier/server/providers";
 import { possibleKinds } from "@atelier/worker/args";
+import { answerMark } from "../process/tools.ts";
 import { isRole, type PreflightReport, type Role, servingRoles, type Settings } from "./run.ts";
 import { findLiveSupervisor } from "./supervise.ts";
 
@@ -38,7 +39,9 @@ async function checkOnly(env: Env): Promise<CheckResult> {
 async function checkRole(role: Role, env: Env): Promise<CheckResult[]> {
   if (role === "worker") return [await checkOnly(env)];
   const address = await checkAddress(env);
-  return role === "start" ? [checkBuild(), address] : [checkDevHost(env), address, await checkOnly(env)];
+  return role === "start"
+    ? [checkBuild(), address]
+    : [checkFolder(process.cwd()), checkDevHost(env), address, await checkOnly(env)];
 }
 
 /** An embedded database and its image store are in the same folder. A database that is away has been reported. */
@@ -85,4 +88,4 @@ async function report(role: Role): Promise<PreflightReport> {
 const role = process.argv[2] ?? "";
 if (!isRole(role)) throw new Error(`Unknown role "${role}".`);
 // A bucket that gave no answer in time would keep the process for minutes.
-process.stdout.write(JSON.stringify(await report(role)), () => process.exit());
+process.stdout.write(answerMark + JSON.stringify(await report(role)), () => process.exit());

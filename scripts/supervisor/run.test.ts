@@ -80,6 +80,13 @@ test("A1 A2 start lists everything that is wrong at once, in plain words, and en
   expect(start.output()).not.toMatch(/^\s+at /m);
 });
 
+test("what NODE_OPTIONS loads into each process may print, as tracers do", async () => {
+  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent('console.log("a tracer {} began")')}`;
+  const run = runNode([path.join(import.meta.dirname, "..", "start.ts")], { ...environment(), NODE_OPTIONS });
+  expect(await run.ended).toBe(1);
+  expect(run.output()).toMatch(/^ {2}DATABASE_URL: /m);
+});
+
 test.runIf(process.platform === "linux")(
   "from its first start on a supervisor holds no package, no TypeScript stripper and no HTTP client",
   () => {

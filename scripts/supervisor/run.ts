@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { askOnly, type Flags, mayAsk, parseFlags, toArgs, usage } from "@atelier/worker/args";
 import { type EmbeddedPostgres, openPostgres, readOrCreateSecret } from "../embedded/postgres.ts";
 import { quickResolveFlag } from "../process/quick-resolve-flag.ts";
+import { answerMark } from "../process/tools.ts";
 import type { ChildSpec } from "./child.ts";
 import { listenForStop, type StopSignals, watchLauncher } from "./signals.ts";
 import { childrenOf, supervise, sweepLeftovers } from "./supervise.ts";
@@ -26,7 +27,7 @@ interface StepResult {
   readonly output: string;
 }
 
-/** Runs one of our scripts as a process and returns its output after its end; stderr goes to the terminal. */
+/** Runs one of our scripts as a process and returns its answer after its end; stderr goes to the terminal. */
 function runStep(args: readonly string[], env: NodeJS.ProcessEnv): Promise<StepResult> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [quickResolveFlag, ...args], {
@@ -36,7 +37,10 @@ function runStep(args: readonly string[], env: NodeJS.ProcessEnv): Promise<StepR
     let output = "";
     child.stdout.setEncoding("utf8").on("data", (chunk: string) => (output += chunk));
     child.once("error", reject);
-    child.once("close", (code) => resolve({ code, output }));
+    child.once("close", (code) => {
+      const answer = output.slice(output.lastIndexOf(answerMark) + 1);
+      resolve({ code, output: output.includes(answerMark) ? answer : "" });
+    });
   });
 }
 

@@ -3,7 +3,7 @@ import os from "node:os";
 import path from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startRedis } from "@atelier/testing/redis";
-import { checkConfigFile, checkSecret, checkSigningKey } from "./checks.ts";
+import { checkConfigFile, checkFolder, checkProxies, checkSecret, checkSigningKey } from "./checks.ts";
 import { checkRedis, judgeRedis } from "./redis.ts";
 import { inspectEnv } from "../platform/index.ts";
 import { makeSigningPair, readSigner } from "../provenance/certificate.ts";
@@ -67,6 +67,28 @@ describe("F15 check redis", () => {
     });
     await redis.destroy();
   });
+});
+
+test("a SOCKS proxy beside the other two is left aside, and refused where it would be the one that is used", () => {
+  const http = "http://127.0.0.1:7890";
+  const ALL_PROXY = "socks5://127.0.0.1:7890";
+  const wrong = (source: Record<string, string>) =>
+    checkProxies(inspectEnv(source).env)
+      .filter(({ isOk }) => !isOk)
+      .map(({ name }) => name);
+  expect(wrong({ HTTPS_PROXY: http, HTTP_PROXY: http, ALL_PROXY })).toEqual([]);
+  expect(wrong({ https_proxy: http, http_proxy: http, all_proxy: ALL_PROXY })).toEqual([]);
+  expect(wrong({ HTTPS_PROXY: http, ALL_PROXY })).toEqual(["ALL_PROXY"]);
+  expect(wrong({ ALL_PROXY })).toEqual(["ALL_PROXY"]);
+  expect(wrong({ HTTPS_PROXY: ALL_PROXY, HTTP_PROXY: http, ALL_PROXY })).toEqual(["HTTPS_PROXY"]);
+});
+
+test("a folder below which no pages can be made is named before the start", () => {
+  expect(checkFolder("/home/ada/Projects #1/atelier")).toMatchObject({
+    isOk: false,
+    message: expect.stringContaining("/home/ada/Projects #1/atelier"),
+  });
+  expect(checkFolder("/home/Ünal's 50% [x] ?/atelier").isOk).toBe(true);
 });
 
 test("an AUTH_SECRET that kept the quotes of an env file is pointed at, and one without them is not", () => {

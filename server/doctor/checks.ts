@@ -175,6 +175,12 @@ export function checkSignUp(env: Env): CheckResult[] {
 
 const paidModelKeys = ["ANTHROPIC_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY", "OPENAI_API_KEY"] as const;
 
+/** Of the program: below some names the styles of the pages are not found. */
+export function checkFolder(folder: string): CheckResult {
+  const message = `${folder} has a # in its path, with which the pages cannot be made: move or rename the folder`;
+  return { name: "Folder", isOk: !folder.includes("#"), message };
+}
+
 /** The forward proxies that are in force for calls to the outside; nothing without a setting. */
 export function checkProxies(env: Env): CheckResult[] {
   const names = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"] as const;
@@ -183,6 +189,9 @@ export function checkProxies(env: Env): CheckResult[] {
     const given = env[name];
     if (given === undefined) return [];
     const proxy = readProxy(given);
+    // The lines that programs for proxies give out set a SOCKS one beside the other two.
+    const isUnused = name === "ALL_PROXY" && env.HTTPS_PROXY !== undefined && env.HTTP_PROXY !== undefined;
+    if (!proxy && isUnused) return [passed(name, "not used: HTTPS_PROXY and HTTP_PROXY name all there is")];
     if (!proxy)
       return [
         failed(name, "is no address like http://proxy.example.org:3128; other kinds of proxies are not used"),

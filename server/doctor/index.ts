@@ -117,7 +117,7 @@ export function checkUp(services: Pick<Services, "db" | "env" | "config">) {
 }
 
 export { readCheckup } from "./checkup.ts";
-export { checkPort, reasonOf, type CheckResult } from "./checks.ts";
+export { checkFolder, checkPort, reasonOf, type CheckResult } from "./checks.ts";
 export { checkConnections, finish, type Finding } from "./connections.ts";
 export { ask, wordsOf } from "./other-side.ts";
 export { judgeServers } from "./servers.ts";
