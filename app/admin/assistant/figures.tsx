@@ -10,6 +10,8 @@ import { Panel, useAgo } from "../parts.tsx";
 import { Cell, Row, Table } from "../table.tsx";
 
 const refetchMs = 10_000;
+/** Counting the descriptions reads all pictures of the studio and their jobs. */
+const countMs = 60_000;
 
 /** The model of each stage, or what it lacks. */
 export function useModels() {
@@ -177,7 +179,7 @@ function Descriptions() {
   const query = useLiveQuery(
     ["assistant", "descriptions"],
     () => api.admin.assistant.descriptions.query(),
-    refetchMs,
+    countMs,
   );
   if (query.data === null) return null;
   return (
