@@ -5,12 +5,12 @@ import type { Need } from "../engines.ts";
 import type { Services } from "../services.ts";
 import { hint, inOrderOfId, jobFromRow } from "./job.ts";
 
-interface Turn {
+interface Planned {
   hasBegun: boolean;
   readonly done: Promise<void>;
 }
 
-const turnsOf = keptBy((_services: Services) => new Map<string, Turn>());
+const plannedOf = keptBy((_services: Services) => new Map<string, Planned>());
 
 /**
  * Dispatches a queue after a committed change. Simultaneous callers of this process share the dispatch that runs and
@@ -18,19 +18,19 @@ const turnsOf = keptBy((_services: Services) => new Map<string, Turn>());
  * committed, and after a failure the sweep dispatches.
  */
 export function scheduleDispatch(services: Services, queue: string): Promise<void> {
-  const turns = turnsOf(services);
-  const last = turns.get(queue);
+  const planned = plannedOf(services);
+  const last = planned.get(queue);
   // A dispatch that has not begun will see the commit of this caller; a running one may not.
   if (last && !last.hasBegun) return last.done;
-  const turn: Turn = { hasBegun: false, done: run() };
-  turns.set(queue, turn);
-  return turn.done;
+  const own: Planned = { hasBegun: false, done: run() };
+  planned.set(queue, own);
+  return own.done;
 
   async function run(): Promise<void> {
     await last?.done;
-    turn.hasBegun = true;
+    own.hasBegun = true;
     await tryDispatch(services, queue);
-    if (turns.get(queue) === turn) turns.delete(queue);
+    if (planned.get(queue) === own) planned.delete(queue);
   }
 }
 
