@@ -1,5 +1,15 @@
 import { spawnSync, type SpawnSyncReturns } from "node:child_process";
-import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { isPidAlive } from "../process/lock.ts";
@@ -52,13 +62,19 @@ function fileOf(clusterDir: string): string {
   return path.join(clusterDir, "postmaster.pid");
 }
 
-function isPostgres(pid: number): boolean {
+/** Whether a server of this folder has the pid: after a power cut another server may have it. All of its processes work there. */
+function isPostgres(pid: number, clusterDir: string): boolean {
   if (!isPidAlive(pid)) return false;
   if (process.platform !== "linux") return true;
   try {
-    return readFileSync(`/proc/${pid}/comm`, "utf8").trim() === "postgres";
+    if (readFileSync(`/proc/${pid}/comm`, "utf8").trim() !== "postgres") return false;
   } catch {
     return false;
+  }
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`) === realpathSync(clusterDir);
+  } catch {
+    return true; // The process of another user, who may have started this very server.
   }
 }
 
@@ -71,7 +87,7 @@ export function readPostmaster(clusterDir: string): Postmaster | null {
     return null;
   }
   const pid = Number(lines[0]);
-  if (!Number.isInteger(pid) || pid <= 0 || !isPostgres(pid)) return null;
+  if (!Number.isInteger(pid) || pid <= 0 || !isPostgres(pid, clusterDir)) return null;
   return { pid, port: Number(lines[3]), status: parseStatus(lines[7]) };
 }
 
@@ -186,7 +202,13 @@ const initdbArgs = [
 
 function check(answer: SpawnSyncReturns<string>, what: string): void {
   if (answer.status === 0) return;
-  const detail = answer.error?.message ?? answer.stderr.trim().split("\n").slice(-3).join(" ");
+  const lines = answer.stderr.trim().split("\n");
+  const reasons = lines.filter((line) => /\b(?:FATAL|PANIC|could not)\b/.test(line));
+  const detail = answer.error?.message ?? (reasons.length > 0 ? reasons : lines).slice(-3).join(" ");
+  if (/could not look up effective user/.test(detail))
+    throw new StartError(
+      `The embedded PostgreSQL runs only as a user with a name, and this one (${process.getuid?.()}) has none in /etc/passwd. Start as another user, or set DATABASE_URL.`,
+    );
   throw new StartError(`The embedded PostgreSQL could not ${what}: ${detail}`);
 }
 
@@ -215,6 +237,16 @@ function createDatabase(folder: string, { runAs, isDurable, productPassword }: C
   const input = statements.map((statement) => `${statement};\n`).join("");
   check(spawnSync(file, args, { ...user, input, encoding: "utf8" }), "create its database");
   markRole(folder, productPassword);
+}
+
+/** Gives the roles other passwords while no server runs: whoever may write the folder may do so. */
+export function resetPassword(
+  clusterDir: string,
+  plan: Pick<ClusterPlan, "runAs" | "superuserPassword">,
+): void {
+  const { file, args, user } = commandOf(plan.runAs, "postgres", ["--single", "-D", clusterDir, "postgres"]);
+  const input = `ALTER ROLE ${superuser} PASSWORD '${plan.superuserPassword}';\n`;
+  check(spawnSync(file, args, { ...user, input, encoding: "utf8" }), "set its password");
 }
 
 function checkVersion(clusterDir: string): void {

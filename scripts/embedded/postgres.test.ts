@@ -83,6 +83,45 @@ test("what a shell sets for other servers does not reach this one", async () => 
   await database.close();
 });
 
+test("lost or empty passwords are made anew, and the rows are there", async () => {
+  const rows = async () => {
+    const database = await open();
+    const found = await query(database.url, "SELECT n FROM kept");
+    await database.close();
+    return found;
+  };
+  const database = await open();
+  await query(database.url, "CREATE TABLE kept AS SELECT 7 AS n");
+  await database.close();
+  const secrets = path.join(dataDir, "secrets");
+  rmSync(secrets, { recursive: true });
+  expect(await rows()).toEqual([{ n: 7 }]);
+  for (const name of ["postgres-password", "postgres-app-password"])
+    writeFileSync(path.join(secrets, name), "");
+  expect(await rows()).toEqual([{ n: 7 }]);
+  await killServer(await open());
+  rmSync(secrets, { recursive: true });
+  expect(await rows()).toEqual([{ n: 7 }]);
+});
+
+test.runIf(process.platform === "linux")(
+  "after a power cut another PostgreSQL may have the pid that stands in the folder",
+  async () => {
+    const other = await openPostgres({ dataDir: path.join(dataDir, "other"), port: await findFreePort() });
+    const first = await open();
+    await first.close();
+    const lines = readFileSync(path.join(dataDir, "other", "postgres", "postmaster.pid"), "utf8").split("\n");
+    const stale = [lines[0], path.join(dataDir, "postgres"), lines[2], port, ...lines.slice(4)].join("\n");
+    writeFileSync(path.join(dataDir, "postgres", "postmaster.pid"), stale);
+    const again = await open();
+    expect(again.pid()).not.toBe(other.pid());
+    expect(await query(again.url, "SELECT 1 AS n")).toEqual([{ n: 1 }]);
+    await again.close();
+    expect(await query(other.url, "SELECT 1 AS n")).toEqual([{ n: 1 }]);
+    await other.close();
+  },
+);
+
 test("a secret is made once, also where files cannot be linked", async () => {
   const noLinks = Object.assign(new Error("operation not permitted, link"), { code: "EPERM" });
   const link = vi.spyOn(fs, "linkSync").mockImplementation(() => {

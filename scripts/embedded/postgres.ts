@@ -3,6 +3,7 @@ import {
   chmodSync,
   constants,
   copyFileSync,
+  existsSync,
   linkSync,
   mkdirSync,
   readdirSync,
@@ -13,7 +14,14 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { identify, isAlive, withFileLock } from "../process/lock.ts";
-import { chooseRunAs, createCluster, readPostmaster } from "./cluster.ts";
+import {
+  chooseRunAs,
+  clearDeadPostmasterFile,
+  createCluster,
+  readPostmaster,
+  resetPassword,
+  StartError,
+} from "./cluster.ts";
 import { databaseName, ensureProductRole, productUser, superuser } from "./product-role.ts";
 import { type ServerPlan, startServer, stopServer } from "./server.ts";
 
@@ -67,9 +75,10 @@ export function readOrCreateSecret(dataDir: string, name: string): string {
   const file = path.join(folder, name);
   const known = readIfThere(file);
   if (known) return known;
+  if (known === "") rmSync(file); // A power cut left it without its content.
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const draft = `${file}.${process.pid}`;
-  writeFileSync(draft, `${randomBytes(32).toString("base64url")}\n`, { mode: 0o600 });
+  writeFileSync(draft, `${randomBytes(32).toString("base64url")}\n`, { mode: 0o600, flush: true });
   try {
     linkSync(draft, file); // Unlike a rename, a link never replaces a file that another process has just written.
   } catch (error) {
@@ -116,6 +125,8 @@ export interface EmbeddedPostgres {
   close(): Promise<void>;
 }
 
+const superuserSecret = "postgres-password";
+
 interface Passwords {
   readonly superuserPassword: string;
   readonly productPassword: string;
@@ -123,7 +134,7 @@ interface Passwords {
 
 function readPasswords(dataDir: string): Passwords {
   return {
-    superuserPassword: readOrCreateSecret(dataDir, "postgres-password"),
+    superuserPassword: readOrCreateSecret(dataDir, superuserSecret),
     productPassword: readOrCreateSecret(dataDir, "postgres-app-password"),
   };
 }
@@ -167,6 +178,20 @@ function makeHandle(
   };
 }
 
+/** The next start tries again where this one fails: then the secret is as lost as before. */
+function remakePassword(
+  { clusterDir, runAs }: ServerPlan,
+  { secret, superuserPassword }: { readonly secret: string; readonly superuserPassword: string },
+): void {
+  try {
+    clearDeadPostmasterFile(clusterDir);
+    resetPassword(clusterDir, { runAs, superuserPassword });
+  } catch (error) {
+    rmSync(secret);
+    throw error;
+  }
+}
+
 /** What a shell sets for other servers: this one has no TLS, and the program's sessions name what they need. */
 const settingsOfOthers = ["PGSSLMODE", "PGOPTIONS", "PGCLIENTENCODING"] as const;
 
@@ -183,14 +208,21 @@ export async function openPostgres(options: EmbeddedPostgresOptions): Promise<Em
   mkdirSync(dataDir, { recursive: true });
   for (const name of settingsOfOthers) delete process.env[name];
   return withFileLock(lockOf(dataDir), async () => {
+    const clusterDir = path.join(dataDir, "postgres");
+    const secret = path.join(dataDir, "secrets", superuserSecret);
+    const isLost = existsSync(clusterDir) && !readIfThere(secret);
+    if (isLost && readPostmaster(clusterDir) !== null)
+      throw new StartError(
+        `${secret} is gone, and the database of that folder runs: stop what uses it first.`,
+      );
     const passwords = readPasswords(dataDir);
     const runAs = chooseRunAs();
     // As root the server runs as another user, who must be able to reach its own folder.
     if (runAs.user) chmodSync(dataDir, statSync(dataDir).mode | 0o011);
-    const clusterDir = path.join(dataDir, "postgres");
     const { port = null, settings = {} } = options;
     createCluster(clusterDir, { ...passwords, runAs, isDurable: settings["fsync"] !== "off" });
     const plan = { clusterDir, runAs, port, settings };
+    if (isLost) remakePassword(plan, { secret, superuserPassword: passwords.superuserPassword });
     const holder = addHolder(dataDir);
     try {
       const server = await startServer(plan);

@@ -168,7 +168,7 @@ export const proxyText = z
   .refine((value) => credentialsProblem(value) === null, encodingAdvice);
 
 /** Proxies have names in small letters too, which other programs prefer. */
-const proxyNames = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"] as const;
+export const proxyNames = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"] as const;
 
 export function withProxies(
   source: Readonly<Record<string, string | undefined>>,

@@ -153,7 +153,21 @@ test.each([
 });
 
 test("A1 names of other programs, and a near name beside the right one, are no matter of ours", () => {
-  const foreign = ["PATH", "HOME", "SHELL", "USER", "LANG", "HOSTNAME", "PWD", "NODE_ENV", "DOCKER_HOST"];
+  const foreign = [
+    "https_proxy",
+    "http_proxy",
+    "all_proxy",
+    "no_proxy",
+    "PATH",
+    "HOME",
+    "SHELL",
+    "USER",
+    "LANG",
+    "HOSTNAME",
+    "PWD",
+    "NODE_ENV",
+    "DOCKER_HOST",
+  ];
   expect(findMisspelled(Object.fromEntries(foreign.map((name) => [name, "x"])))).toEqual([]);
   expect(findMisspelled({ REDIS_URI: "x", REDIS_URL: "redis://redis" })).toEqual([]);
 });

@@ -15,6 +15,7 @@ import {
   redisUrl,
   smtpUrl,
   webUrl,
+  proxyNames,
   withProxies,
 } from "./env-addresses.ts";
 import { withPlatform } from "./functions.ts";
@@ -267,6 +268,8 @@ export function inspectEnv(source: Source): { env: Env; problems: ConfigProblem[
   return { env: envSchema.parse(rest), problems: [...problems, ...conflicts] };
 }
 
+/** Read in small letters, too. */
+const smallNames: ReadonlySet<string> = new Set(proxyNames.map((name) => name.toLowerCase()));
 /** The start of names that are ours alone: what begins with one of them was meant for the studio. */
 const ownStarts =
   /^(ATELIER|COMFYUI|IOPAINT|WORKER|REPLICATE|FAL|HIGGSFIELD|KIE|FASHN|OPENAI_IMAGES|LLM|TELEGRAM|S3|SMTP)_/;
@@ -279,7 +282,7 @@ export function findMisspelled(source: Source): ConfigProblem[] {
   const isLong = (name: string) => name.length > 5; // Short words are near to too many others.
   const unset = envNames.filter((name) => !source[name] && isLong(name));
   const unknown = Object.keys(source).filter(
-    (name) => source[name] && isLong(name) && !envNames.includes(name),
+    (name) => source[name] && isLong(name) && !envNames.includes(name) && !smallNames.has(name),
   );
   return unknown.flatMap((name) => {
     const near = nearestName(name, unset, ownStarts.test(name) ? undefined : 2);
