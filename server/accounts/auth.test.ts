@@ -509,6 +509,12 @@ describe("S5 requests forged by another site", () => {
     expect(trustedOrigins(local, from("evil.example:4100"))).toEqual([]);
     expect(trustedOrigins({ ...local, APP_URL: appUrl }, from("evil.example"))).toEqual([appUrl]);
     expect(trustedOrigins(local, from("localhost:4100"))).toContain("http://localhost:4100");
+    const free = { HOST: "0.0.0.0", APP_URL: undefined };
+    const bySpelling = (host: string) =>
+      new Request("http://inner.lan/", { headers: { "x-forwarded-host": host } });
+    expect(trustedOrigins(free, bySpelling("Studio.example:443"))).toContain("https://studio.example");
+    expect(trustedOrigins(free, bySpelling("studio.example:80"))).toContain("http://studio.example");
+    expect(trustedOrigins(free, bySpelling("a host"))).toEqual([]);
     const open = { HOST: "0.0.0.0", APP_URL: appUrl };
     expect(trustedOrigins(open, from("192.168.1.20:3000"))).toEqual([appUrl]);
   });
