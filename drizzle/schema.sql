@@ -486,6 +486,7 @@ create table images (
   copy_of_ai boolean default false not null,
   description text default ''::text not null,
   described_by text,
+  topped_at timestamp with time zone,
   constraint images_pkey PRIMARY KEY (id),
   constraint images_described_by CHECK (described_by = ANY (ARRAY['file'::text, 'model'::text, 'owner'::text])) NOT VALID,
   constraint images_description_length CHECK (char_length(description) <= 2000) NOT VALID,
@@ -511,7 +512,7 @@ CREATE INDEX images_unkeyed ON images USING btree (owner_id, id) WHERE search_ke
 CREATE TRIGGER images_await_likeness AFTER INSERT ON images FOR EACH ROW WHEN (new.role <> 'mask'::text) EXECUTE FUNCTION await_likeness();
 CREATE TRIGGER images_forget_search_text BEFORE UPDATE OF title, description ON images FOR EACH ROW WHEN (old.title IS DISTINCT FROM new.title OR old.description IS DISTINCT FROM new.description) EXECUTE FUNCTION forget_search_text();
 CREATE TRIGGER images_note_lost_stack AFTER DELETE ON images FOR EACH ROW WHEN (old.deleted_at IS NULL AND old.role <> 'mask'::text) EXECUTE FUNCTION note_stack_change();
-CREATE TRIGGER images_note_other_stack AFTER UPDATE OF owner_id, role, stack_id, created_at, deleted_at ON images FOR EACH ROW WHEN (old.owner_id IS DISTINCT FROM new.owner_id OR old.role IS DISTINCT FROM new.role OR old.stack_id IS DISTINCT FROM new.stack_id OR old.created_at IS DISTINCT FROM new.created_at OR old.deleted_at IS DISTINCT FROM new.deleted_at) EXECUTE FUNCTION note_stack_change();
+CREATE TRIGGER images_note_other_stack AFTER UPDATE OF owner_id, role, stack_id, created_at, deleted_at, topped_at ON images FOR EACH ROW WHEN (old.owner_id IS DISTINCT FROM new.owner_id OR old.role IS DISTINCT FROM new.role OR old.stack_id IS DISTINCT FROM new.stack_id OR old.created_at IS DISTINCT FROM new.created_at OR old.deleted_at IS DISTINCT FROM new.deleted_at OR old.topped_at IS DISTINCT FROM new.topped_at) EXECUTE FUNCTION note_stack_change();
 CREATE TRIGGER images_note_stack AFTER INSERT ON images FOR EACH ROW WHEN (new.role <> 'mask'::text) EXECUTE FUNCTION note_stack_change();
 CREATE TRIGGER images_put_on_stack BEFORE INSERT ON images FOR EACH ROW WHEN (new.role = 'result'::text AND new.job_id IS NOT NULL) EXECUTE FUNCTION put_on_stack();
 

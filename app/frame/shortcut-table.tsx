@@ -43,6 +43,7 @@ const shortcutGroups = [
       { key: "select", keys: "x" },
       { key: "selectAll", keys: "Control+A" },
       { key: "compare", keys: "c" },
+      { key: "showOnTop", keys: "t" },
       { key: "star", keys: "s" },
       { key: "rate", keys: "1 5" },
       { key: "unrate", keys: "0" },

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { heirOf } from "./tile-focus.ts";
 
-const before = ["a", "b", "c", "d"];
+const alone = (ids: readonly string[]) => ids.map((id) => ({ id, stack: id }));
+const before = alone(["a", "b", "c", "d"]);
 
 test.each([
   ["one that is still there keeps it", "b", ["d", "b"], "b"],
@@ -11,5 +12,10 @@ test.each([
   ["nothing that was not beside it", "b", ["x"], undefined],
   ["nothing after a jump to other pictures", "x", ["a"], undefined],
 ])("%s", (_what, id, now, heir) => {
-  expect(heirOf(id, before, new Set(now))).toBe(heir);
+  expect(heirOf(id, before, alone(now))).toBe(heir);
+});
+
+test("another picture of its stack takes it, wherever that one stands", () => {
+  const now = [...alone(["c", "d", "a"]), { id: "older", stack: "b" }];
+  expect(heirOf("b", before, now)).toBe("older");
 });

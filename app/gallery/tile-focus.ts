@@ -37,21 +37,36 @@ function moveBetweenTiles(event: KeyboardEvent): void {
   next.scrollIntoView({ block: "nearest" });
 }
 
-/** Which picture takes the focus of one that is gone: the next of its list that is still there, else the one before it. */
-export function heirOf(id: string, before: readonly string[], now: ReadonlySet<string>): string | undefined {
-  const at = before.indexOf(id);
-  if (now.has(id) || at === -1) return now.has(id) ? id : undefined;
-  const isThere = (one: string) => now.has(one);
-  return before.slice(at + 1).find(isThere) ?? before.slice(0, at).findLast(isThere);
+/** A picture of the list; `stack` is its own id in lists that show no stacks. */
+interface Shown {
+  readonly id: string;
+  readonly stack: string;
 }
 
-const idsIn = (lines: readonly SheetLine[]) =>
-  lines.flatMap((line) => (line.type === "row" ? line.items.map(({ id }) => id) : []));
+/**
+ * Which picture takes the focus of one that is gone: the one that shows its stack now, else the next of its list that is still
+ * there, else the one before it.
+ */
+export function heirOf(id: string, before: readonly Shown[], now: readonly Shown[]): string | undefined {
+  const at = before.findIndex((one) => one.id === id);
+  const ids = new Set(now.map((one) => one.id));
+  if (ids.has(id) || at === -1) return ids.has(id) ? id : undefined;
+  const onTop = now.find(({ stack }) => stack === before[at]?.stack);
+  const isThere = (one: Shown) => ids.has(one.id);
+  return (onTop ?? before.slice(at + 1).find(isThere) ?? before.slice(0, at).findLast(isThere))?.id;
+}
+
+const shownIn = (lines: readonly SheetLine[]): readonly Shown[] =>
+  lines.flatMap((line) =>
+    line.type === "row"
+      ? line.items.map(({ id, stackId, stackSize }) => ({ id, stack: stackSize === null ? id : stackId }))
+      : [],
+  );
 
 /** Keeps the focus on a picture that moves into another row, where it has another button, or gives it to its heir. */
 function useKeptFocus(lines: readonly SheetLine[]): void {
   const focusedId = useRef<string | undefined>(undefined);
-  const listed = useRef<readonly string[]>([]);
+  const listed = useRef<readonly Shown[]>([]);
   useEffect(() => {
     const leaving = new AbortController();
     const take = (target: EventTarget | null) => {
@@ -64,10 +79,10 @@ function useKeptFocus(lines: readonly SheetLine[]): void {
     return () => leaving.abort();
   }, []);
   useEffect(() => {
-    const [before, now] = [listed.current, idsIn(lines)];
+    const [before, now] = [listed.current, shownIn(lines)];
     listed.current = now;
     if (focusedId.current === undefined || document.activeElement !== document.body) return;
-    const heir = heirOf(focusedId.current, before, new Set(now));
+    const heir = heirOf(focusedId.current, before, now);
     const tile = document.querySelector<HTMLElement>(`[data-tile="${heir ?? ""}"]`);
     tile?.focus({ preventScroll: true });
   }, [lines]);

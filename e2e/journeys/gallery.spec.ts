@@ -204,6 +204,45 @@ test("@all a selected stack stays selected when a version comes on top, and is d
   await expect(sheet.getByRole("button", { name: /stack of 3$/ }).first()).toBeVisible();
 });
 
+test("@all a picture that is chosen in the viewer shows its stack, also beside a newer version, until Undo", async ({
+  page,
+}) => {
+  await beGuest(page);
+  const portrait = await uploadSample(page, "astronaut.png");
+  const cutOut = { kind: "remove_background", inputs: { image: portrait } } as const;
+  await waitForResult(page, await submitJob(page, cutOut));
+  await page.goto("/gallery");
+  const sheet = page.getByRole("group", { name: "Pictures", exact: true });
+  const tile = (name: string | RegExp) => sheet.getByRole("button", { name, exact: true });
+  await tile(/^Remove background, .* stack of 2$/).click();
+  const viewer = page.getByRole("dialog", { name: "Picture" });
+  const top = viewer.getByRole("button", { name: "Show on top" });
+  await expect(top).toHaveAttribute("aria-pressed", "false");
+  await page.keyboard.press("ArrowDown");
+  await expect(viewer.getByRole("img", { name: "astronaut" })).toBeVisible();
+  await page.keyboard.press("t");
+  await expect(top).toHaveAttribute("aria-pressed", "true");
+  await expect(viewer.getByRole("button", { name: "astronaut, on top" })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(tile("astronaut, stack of 2")).toBeFocused();
+
+  await waitForResult(page, await submitJob(page, cutOut));
+  await expect(tile("astronaut, stack of 3")).toBeVisible();
+  await page.reload();
+  await tile("astronaut, stack of 3").click();
+  await expect(top).toHaveAttribute("aria-pressed", "true");
+  await top.click();
+  await expect(top).toHaveAttribute("aria-pressed", "false");
+  await expect(page.getByText("The newest picture is on top of the stack again")).toBeVisible();
+  await keepMessage(page);
+  await page.getByRole("button", { name: "Undo" }).click();
+  await expect(top).toHaveAttribute("aria-pressed", "true");
+  await top.click();
+  await expect(top).toHaveAttribute("aria-pressed", "false");
+  await page.keyboard.press("Escape");
+  await expect(tile(/^Remove background, .* stack of 3$/)).toBeVisible();
+});
+
 test("@all S8 a picture is downloaded, and a gallery that is opened again brings its newest pictures with the page", async ({
   page,
 }) => {

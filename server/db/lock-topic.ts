@@ -19,6 +19,8 @@ type Topic =
   /** Of nodes, by name. */
   | "register"
   | "reorder"
+  /** By stack. */
+  | "stack"
   /** By chat, as the next one. */
   | "telegram chat"
   | "telegram requests"

@@ -23,6 +23,7 @@ export type Searched = Readonly<
     | "searchKey"
     | "stackId"
     | "starred"
+    | "toppedAt"
     | "widthPx",
     AnyPgColumn
   >

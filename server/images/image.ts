@@ -23,6 +23,8 @@ export interface ImageView {
   readonly tags: readonly string[];
   /** Versions of one picture, and the results of one batch, are a stack; any other picture is one of its own. */
   readonly stackId: string;
+  /** Since when it shows its stack by choice, ISO 8601, UTC; of several the last one does, of none the newest picture. */
+  readonly toppedAt: string | null;
   /** The job that made it and that job's kind; null for uploads. */
   readonly jobId: string | null;
   readonly kind: JobKind | null;
@@ -172,6 +174,7 @@ export function toUntagged(row: ImageRow, kind: JobKind | null): Omit<ImageView,
     starred: row.starred,
     rating: row.rating,
     stackId: row.stackId ?? row.id,
+    toppedAt: row.toppedAt?.toISOString() ?? null,
     jobId: row.jobId,
     kind,
     isAi: isAiPicture(row),

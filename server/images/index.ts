@@ -57,6 +57,7 @@ export { discardObjects, discardOutput, storeOutput } from "./outputs.ts";
 export {
   changeImage,
   changeImageSchema,
+  chooseTop,
   deleteForGood,
   emptyTrash,
   findImage,

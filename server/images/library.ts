@@ -1,8 +1,8 @@
-import { and, eq, gt, inArray, isNull, ne, notExists, type SQL, sql } from "drizzle-orm";
+import { and, eq, gt, inArray, isNotNull, isNull, ne, notExists, or, type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/pg-core";
 import { z } from "zod";
 import { recordAct } from "../audit/index.ts";
-import { type DescribedBy, schema, type Tx } from "../db/index.ts";
+import { type DescribedBy, lockTopic, schema, type Tx } from "../db/index.ts";
 import { AppError, type Config, isAppError, isId, oneAtATime } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import {
@@ -15,6 +15,7 @@ import {
   viewColumns,
 } from "./image.ts";
 import { findSameBytes } from "./ingest.ts";
+import { stackOf, topFirst } from "./list.ts";
 import { cleanDescription, cleanTitle } from "./title.ts";
 import { isLost } from "./serve.ts";
 import { checkRestored, goneAt, lockUploadsOf, restorableSince, uploadKeyOf } from "./quota.ts";
@@ -81,6 +82,7 @@ export const changeImageSchema = z.strictObject({
   starred: z.boolean().optional(),
   rating: z.int().min(0).max(5).optional(),
   tags: z.array(tagNameSchema).max(tagLimits.perPicture).optional(),
+  onTop: z.boolean().optional(),
 });
 
 interface ChangeImageInput extends OwnImageInput {
@@ -93,14 +95,17 @@ interface ChangeImageInput extends OwnImageInput {
   readonly rating?: number | undefined;
   /** All tags that it has then. */
   readonly tags?: readonly string[] | undefined;
+  /** True: it shows its stack, whatever comes onto it. False: the newest of its stack does. */
+  readonly onTop?: boolean | undefined;
 }
 
 /** Changes what is given of a picture. Throws `not_found`, `bad_request` for a tag that cannot be. */
 export async function changeImage(
   services: Pick<Services, "db">,
-  { title, description, starred, rating, tags, ...own }: ChangeImageInput,
+  { title, description, starred, rating, tags, onTop, ...own }: ChangeImageInput,
 ): Promise<ImageView> {
   await services.db.transaction(async (tx) => {
+    if (onTop !== undefined) await chooseTopIn(tx, { ...own, onTop });
     const changes = { title: title === undefined ? undefined : cleanTitle(title), starred, rating };
     const described = description === undefined ? {} : describedByOwner(cleanDescription(description));
     // The id changes nothing: it keeps the statement whole when there are only tags.
@@ -113,6 +118,45 @@ export async function changeImage(
     if (tags !== undefined) await setTags(tx, { ...own, names: tags });
   });
   return getImage(services, own);
+}
+
+/**
+ * Chooses the picture that shows its stack, or none, and returns the one that was chosen before; null for the newest. Throws
+ * `not_found`.
+ */
+export function chooseTop(
+  services: Pick<Services, "db">,
+  input: OwnImageInput & { readonly onTop: boolean },
+): Promise<{ readonly beforeId: string | null }> {
+  return services.db.transaction((tx) => chooseTopIn(tx, input));
+}
+
+/** A chosen one in the trash stays chosen: it shows the stack again when it is back, unless another one was chosen since. */
+async function chooseTopIn(
+  tx: Tx,
+  { onTop, ...own }: OwnImageInput & { readonly onTop: boolean },
+): Promise<{ readonly beforeId: string | null }> {
+  const [asked] = await tx
+    .select({ stackId: sql<string>`${stackOf(images)}` })
+    .from(images)
+    .where(and(isOwn(own), ne(images.role, "mask")));
+  if (!asked) throw new AppError("not_found");
+  await lockTopic(tx, "stack", asked.stackId);
+  const isOfStack = and(
+    eq(images.ownerId, own.ownerId),
+    isNull(images.deletedAt),
+    sql`${stackOf(images)} = ${asked.stackId}`,
+  );
+  const chosen = await tx
+    .select({ id: images.id })
+    .from(images)
+    .where(and(isOfStack, isNotNull(images.toppedAt)))
+    .orderBy(topFirst(images));
+  await tx
+    .update(images)
+    .set({ toppedAt: onTop ? sql`case when ${images.id} = ${own.id} then clock_timestamp() end` : null })
+    .where(and(isOfStack, or(eq(images.id, own.id), isNotNull(images.toppedAt))));
+  return { beforeId: chosen[0]?.id ?? null };
 }
 
 /** The same words again change nothing, neither whose they are. */

@@ -88,7 +88,7 @@ export interface ListImagesInput {
   readonly search?: string | undefined;
   /** Of the days that a search names, by its IANA name; UTC by default. */
   readonly timezone?: string | undefined;
-  /** Only the newest picture of each stack that the other filters let through. */
+  /** One picture of each stack: of those that the other filters let through the chosen one, else the newest. */
   readonly stacks?: boolean | undefined;
   /** Only the pictures of this stack. */
   readonly stackId?: string | undefined;
@@ -128,7 +128,7 @@ export async function listImages(
   const isTrash = asksForTrash(search ?? "");
   // The trash shows pictures one by one, not their stacks.
   const stacks = input.stacks === true && !isTrash;
-  const shown = stacks ? newestOfStack(ownerId, conditions) : undefined;
+  const shown = stacks ? topOfStack(ownerId, conditions) : undefined;
   const place = await placeOfList(db, input, and(...conditions(images), shown));
   const found = await findPage(services, search, {
     ownerId,
@@ -200,7 +200,7 @@ export async function countUpTo(
   await fillSearchTexts(db, ownerId);
   const conditions = conditionsOfList(input);
   const isTrash = asksForTrash(search);
-  const shown = input.stacks === true && !isTrash ? newestOfStack(ownerId, conditions) : undefined;
+  const shown = input.stacks === true && !isTrash ? topOfStack(ownerId, conditions) : undefined;
   return (await findIds(db, { ownerId, conditions, shown, isTrash, limit: most })).length;
 }
 
@@ -252,8 +252,12 @@ export function stackOf(listed: Pick<Searched, "stackId" | "id">): SQL {
   return sql`coalesce(${listed.stackId}, ${listed.id})`;
 }
 
-/** Of each stack only the newest picture for which the conditions hold, whichever page it is on. */
-function newestOfStack(ownerId: string, conditions: Conditions): SQL {
+/** Of the pictures of a stack the first shows it: the chosen one, else the newest. Where that one stands in a list, its stack stands. */
+export const topFirst = ({ toppedAt, id }: Pick<Searched, "id" | "toppedAt">): SQL =>
+  sql`${toppedAt} desc nulls last, ${id} desc`;
+
+/** Of each stack only the first picture, as `topFirst` has them, for which the conditions hold, whichever page it is on. */
+function topOfStack(ownerId: string, conditions: Conditions): SQL {
   const [stacked, member] = [alias(images, "stacked"), alias(images, "member")];
   const ofStack = and(
     eq(stacked.ownerId, ownerId),
@@ -264,7 +268,7 @@ function newestOfStack(ownerId: string, conditions: Conditions): SQL {
   // anything is asked of its pictures: this way each picture of the page costs one look into `images_stack`.
   return sql`${images.id} = (select ${member.id}
     from (select * from ${images} as stacked where ${ofStack} offset 0) as member
-    where ${and(...conditions(member))} order by ${member.id} desc limit 1)`;
+    where ${and(...conditions(member))} order by ${topFirst(member)} limit 1)`;
 }
 
 async function readStackSizes(

@@ -15,7 +15,7 @@ let pictures: readonly Picture[];
 /** A row with what else a search asks of it. */
 type Picture = Pick<
   typeof schema.images.$inferSelect,
-  "createdAt" | "deletedAt" | "id" | "rating" | "role" | "searchKey" | "stackId" | "starred"
+  "createdAt" | "deletedAt" | "id" | "rating" | "role" | "searchKey" | "stackId" | "starred" | "toppedAt"
 > & { readonly tag: string | null; readonly board: string | null };
 
 /** The same numbers from 0 to 1 for the same seed. */
@@ -66,6 +66,8 @@ beforeAll(async () => {
       createdAt: new Date(Date.UTC(2026, 0, 25) + Math.floor(random() * 20) * 86_400_000),
       deletedAt: random() < 0.15 ? new Date() : null,
       starred: random() < 0.3,
+      // Several of a stack, also at the same time.
+      toppedAt: random() < 0.2 ? new Date(Date.UTC(2026, 5, 1 + Math.floor(random() * 3))) : null,
       rating: Math.max(0, Math.floor(random() * 9) - 3),
     };
   });
@@ -115,9 +117,16 @@ function makeTerm(): Term {
   return random() < 0.2 ? [`-${term[0]}`, (picture) => !term[1](picture)] : term;
 }
 
-/** Of each stack the newest of the pictures that are found. */
+const isBefore = (one: Picture, other: Picture) => {
+  const [at, otherAt] = [Number(one.toppedAt ?? 0), Number(other.toppedAt ?? 0)];
+  return at > otherAt || (at === otherAt && one.id > other.id);
+};
+
+/** Of each stack the one chosen last of the pictures that are found, else the newest. */
 const isTop = (found: readonly Picture[]) => (picture: Picture) =>
-  found.every(({ id, stackId }) => (stackId ?? id) !== (picture.stackId ?? picture.id) || id <= picture.id);
+  found.every(
+    (one) => (one.stackId ?? one.id) !== (picture.stackId ?? picture.id) || !isBefore(one, picture),
+  );
 
 test("lists have what a plain scan has, in its order, for searches of every kind", async () => {
   for (let round = 0; round < 50; round += 1) {

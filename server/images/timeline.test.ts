@@ -1,10 +1,13 @@
-import { eq, sql } from "drizzle-orm";
+import { and, eq, isNotNull, sql } from "drizzle-orm";
 import { addUser } from "@atelier/testing/pictures";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { schema } from "../db/index.ts";
-import { newId } from "../platform/index.ts";
+import { isAppError, newId } from "../platform/index.ts";
+import { encodeCursor } from "./list.ts";
 import {
+  changeImage,
+  chooseTop,
   countMonths,
   countNoted,
   listImages,
@@ -43,6 +46,8 @@ async function addPicture(
     .values({ ...facts, ...names, id, ownerId: owner, role, createdAt: new Date(createdAt) });
   return id;
 }
+
+const dayOf = (month: number) => `2026-${String(month).padStart(2, "0")}-10T00:00:00Z`;
 
 const page = async (input: Omit<ListImagesInput, "ownerId">) =>
   listImages(opened.services, { stacks: true, ...input, ownerId });
@@ -105,17 +110,129 @@ test("a list is read from a moment on in both directions, and a jump changes no 
   expect(idsOf(await page({ jump: { ...jump, skip: 99 }, limit: 100 }))).toEqual([]);
 });
 
+const choose = (id: string, onTop = true) => chooseTop(opened.services, { ownerId, id, onTop });
+const topsOf = async (search?: string) => idsOf(await page({ search, limit: 100 }));
+
+test("a chosen picture shows its stack, where it stands itself, until another one is chosen, or it is deleted", async () => {
+  const { services } = opened;
+  const other = await addPicture("2026-02-10T00:00:00Z");
+  const first = await addPicture("2026-01-10T00:00:00Z", { title: "window" });
+  const second = await addPicture("2026-03-10T00:00:00Z", { stackId: first, title: "window" });
+  const newest = await addPicture("2026-04-10T00:00:00Z", { stackId: first });
+  expect(await topsOf()).toEqual([newest, other]);
+  expect(await countMonths(services, { ownerId })).toEqual(await monthsOfList());
+  expect(await choose(first)).toEqual({ beforeId: null });
+  expect(await topsOf()).toEqual([other, first]);
+  expect((await page({ limit: 100 })).items.map(({ stackSize }) => stackSize)).toEqual([1, 3]);
+  expect(await countMonths(services, { ownerId })).toEqual([
+    { month: "2026-02", pictures: 1 },
+    { month: "2026-01", pictures: 1 },
+  ]);
+  // What comes onto the stack does not take its place.
+  const later = await addPicture("2026-05-10T00:00:00Z", { stackId: first });
+  expect(await topsOf()).toEqual([other, first]);
+  // A search shows the stack by the chosen one if it finds it, else by the newest that it finds.
+  expect(await topsOf("window")).toEqual([first]);
+  expect(await topsOf("-window")).toEqual([later, other]);
+  for (const search of ["window", "-window"])
+    expect(await countMonths(services, { ownerId, search })).toEqual(await monthsOfList(search));
+  expect(await choose(second)).toEqual({ beforeId: first });
+  expect(await topsOf()).toEqual([second, other]);
+  await removeImages(services, { ownerId, ids: [second] });
+  expect(await topsOf()).toEqual([later, other]);
+  expect(await countMonths(services, { ownerId })).toEqual(await monthsOfList());
+  await restoreImages(services, { ownerId, ids: [second] });
+  expect(await topsOf()).toEqual([second, other]);
+  // One that comes back is no longer chosen over the one that was chosen since.
+  await removeImages(services, { ownerId, ids: [second] });
+  expect(await choose(newest)).toEqual({ beforeId: null });
+  await restoreImages(services, { ownerId, ids: [second] });
+  expect(await topsOf()).toEqual([newest, other]);
+  // "false" leaves none: neither that one nor any of before.
+  expect(await choose(newest, false)).toEqual({ beforeId: newest });
+  expect(await topsOf()).toEqual([later, other]);
+  expect(await countMonths(services, { ownerId })).toEqual(await monthsOfList());
+});
+
+test("a change of a picture says that it shows its stack, and only its owner's picture in no trash can", async () => {
+  const { services } = opened;
+  const first = await addPicture(dayOf(1));
+  const second = await addPicture(dayOf(2), { stackId: first });
+  const changed = await changeImage(services, { ownerId, id: first, onTop: true, rating: 3 });
+  expect(changed).toMatchObject({ rating: 3, toppedAt: expect.any(String) });
+  expect(await topsOf()).toEqual([first]);
+  expect(await changeImage(services, { ownerId, id: second, starred: true })).toMatchObject({
+    toppedAt: null,
+  });
+  expect(await topsOf()).toEqual([first]);
+  expect((await changeImage(services, { ownerId, id: first, onTop: false })).toppedAt).toBeNull();
+  expect(await topsOf()).toEqual([second]);
+  const mask = await addPicture(dayOf(3), { stackId: first, role: "mask" });
+  await removeImages(services, { ownerId, ids: [second] });
+  const foreign = await addUser(services);
+  const wrong = [
+    { ownerId, id: mask },
+    { ownerId, id: second },
+    { ownerId, id: newId() },
+    { ownerId, id: "none" },
+    { ownerId: foreign, id: first },
+  ];
+  for (const input of wrong)
+    await expect(chooseTop(services, { ...input, onTop: true })).rejects.toMatchObject({ code: "not_found" });
+  expect(await topsOf()).toEqual([first]);
+});
+
+test("pages have every stack once, wherever its chosen picture stands", async () => {
+  const roots = await Promise.all([1, 2, 3, 4, 5, 6].map((month) => addPicture(dayOf(month))));
+  const tops: string[] = [];
+  for (const [at, root] of roots.entries()) {
+    const versions = [root];
+    for (const month of [7, 8, 9])
+      versions.push(await addPicture(dayOf(month + (at % 3)), { stackId: root }));
+    const top = versions[at % 4] ?? root;
+    if (at % 4 < 3) await choose(top);
+    tops.push(top);
+  }
+  const expected = await topsOf();
+  expect(expected.toSorted()).toEqual(tops.toSorted());
+  for (const limit of [1, 2, 4]) {
+    const ids: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const read = await page({ cursor, limit });
+      ids.push(...idsOf(read));
+      cursor = read.nextCursor ?? undefined;
+    } while (cursor !== undefined);
+    expect(ids).toEqual(expected);
+    const back = await page({ cursor: encodeCursor(String(ids.at(-1))), newer: true, limit: 100 });
+    expect(idsOf(back)).toEqual(expected.slice(0, -1));
+  }
+  expect(await countMonths(opened.services, { ownerId })).toEqual(await monthsOfList());
+});
+
+test("of choices at the same moment one holds", async () => {
+  const first = await addPicture(dayOf(1));
+  const ids = [first];
+  for (const month of [2, 3, 4, 5]) ids.push(await addPicture(dayOf(month), { stackId: first }));
+  await Promise.all([...ids, ...ids].map((id) => choose(id)));
+  const { db } = opened.services;
+  const chosen = await db
+    .select({ id: schema.images.id })
+    .from(schema.images)
+    .where(and(eq(schema.images.ownerId, ownerId), isNotNull(schema.images.toppedAt)));
+  expect(chosen).toHaveLength(1);
+  expect(await topsOf()).toEqual(chosen.map(({ id }) => id));
+});
+
 /** Months as all pictures have them, without what is kept. */
 async function monthsOfPictures(owner: string) {
   const months = await opened.services.db.execute<{ month: string; pictures: number }>(sql`
     select to_char(created_at at time zone 'UTC', 'YYYY-MM') as month, count(*)::int as pictures from (
       select distinct on (coalesce(stack_id, id)) created_at from images
-      where owner_id = ${owner} and deleted_at is null and role <> 'mask' order by coalesce(stack_id, id), id desc) tops
+      where owner_id = ${owner} and deleted_at is null and role <> 'mask' order by coalesce(stack_id, id), topped_at desc nulls last, id desc) tops
     group by 1 order by 1 desc`);
   return [...months];
 }
-
-const dayOf = (month: number) => `2026-${String(month).padStart(2, "0")}-10T00:00:00Z`;
 
 test("a picture that becomes visible after its months were counted is counted, and one of two on a stack once", async () => {
   const { db } = opened.services;
@@ -147,6 +264,11 @@ test("counts are those of the pictures after inserts, removals, restores, moves 
   /** The second is known to no other writer: whatever their order, it ends with the other owner. */
   const moved = (...each: readonly string[]) =>
     sql`update images set owner_id = ${account} where id in ${each}`;
+  const topIfThere = (input: Parameters<typeof chooseTop>[1]) =>
+    chooseTop(services, input).catch((error: unknown) => {
+      // Another writer has removed it, or made it a mask.
+      if (!isAppError(error) || error.code !== "not_found") throw error;
+    });
   const writer = async (own: number) => {
     for (let at = own; at < own + 12; at += 1) {
       ids.push(await addPicture(dayOf((at % 12) + 1), { stackId: pick(roots, at) ?? "" }));
@@ -156,6 +278,7 @@ test("counts are those of the pictures after inserts, removals, restores, moves 
       if (at % 6 === 0) await db.execute(moved(id, await addPicture(dayOf((at % 12) + 1))));
       if (at % 6 === 1) await db.execute(sql`update images set stack_id = null where id = ${id}`);
       if (at % 6 === 2) await db.execute(sql`delete from images where id = ${id}`);
+      if (at % 6 === 4) await topIfThere({ id, ownerId, onTop: at % 12 === 4 });
       if (at % 6 === 3) await db.execute(sql`update images set role = 'mask' where id = ${id}`);
     }
   };

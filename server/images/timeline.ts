@@ -43,9 +43,9 @@ export async function countMonths(
   );
   const months = await db.execute<{ month: string; pictures: number; found: number }>(sql`
     with hits as materialized (
-      select ${stackOf(images)} as stack, ${images.id}, ${images.createdAt} from ${images} where ${own}
+      select ${stackOf(images)} as stack, ${images.id}, ${images.createdAt}, ${images.toppedAt} from ${images} where ${own}
       limit ${mostFound + 1}),
-    tops as (select distinct on (stack) created_at from hits order by stack, id desc)
+    tops as (select distinct on (stack) created_at from hits order by stack, topped_at desc nulls last, id desc)
     select to_char(month, 'YYYY-MM') as month, pictures, (select count(*) from hits)::int as found
     from (select ${monthOf(sql`created_at`)} as month, count(*)::int as pictures from tops group by 1) counted
     order by month desc`);
@@ -103,12 +103,12 @@ async function countOnce(tx: Tx, ownerId: string): Promise<void> {
   else if (stackIds.length > 0) await countStacks(tx, ownerId, stackIds);
 }
 
-/** The month of each stack that has a picture in the list. */
+/** The month of each stack that has a picture in the list: that of the picture which shows it. */
 const monthsOfStacks = (ownerId: string, which = sql`true`) => sql`
   select distinct on (stack) stack, ${monthOf(sql`created_at`)} as month
-  from (select ${stackOf(images)} as stack, ${images.id}, ${images.createdAt} from ${images}
+  from (select ${stackOf(images)} as stack, ${images.id}, ${images.createdAt}, ${images.toppedAt} from ${images}
     where ${images.ownerId} = ${ownerId} and ${images.deletedAt} is null and ${images.role} <> 'mask' and ${which}) own
-  order by stack, id desc`;
+  order by stack, topped_at desc nulls last, id desc`;
 
 async function countAll(tx: Tx, ownerId: string): Promise<void> {
   await tx.delete(stackMonths).where(eq(stackMonths.ownerId, ownerId));

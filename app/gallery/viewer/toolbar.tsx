@@ -1,22 +1,27 @@
 "use client";
-import { Columns2, Download, Images, Info, Pencil, Repeat2, Trash2, X } from "lucide-react";
+import { BringToFront, Columns2, Download, Images, Info, Pencil, Repeat2, Trash2, X } from "lucide-react";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { useEffect, useRef } from "react";
 import type { ImageView } from "@atelier/server/images";
-import { canLoadMore, useCapabilities } from "../../client/queries.ts";
+import { api } from "../../client/api.ts";
+import { canLoadMore, keys, useCapabilities } from "../../client/queries.ts";
 import { saveFile } from "../../client/save.ts";
 import { downloadUrl, imageUrl } from "../../client/urls.ts";
 import { mostCompared } from "../../compare/address.ts";
 import { useOpenCompare } from "../../compare/opening.ts";
 import { ShareButton } from "../../links/share.tsx";
 import { useRemoveImages } from "../../pictures/actions.tsx";
+import { useChangeCached } from "../../pictures/marks.tsx";
 import { StarButton, QuickActions } from "../../pictures/quick-actions.tsx";
 import { BoardButton } from "../../pictures/boards.tsx";
 import { useImageName } from "../../pictures/picture.tsx";
 import { similarUrl } from "../near.tsx";
 import { Button, buttonStyle, IconButton } from "../../ui/button.tsx";
+import { useFailureToast } from "../../ui/failures.ts";
 import { useNearEnd } from "../../ui/scrolling.ts";
+import { toastWithUndo } from "../../ui/toasts.tsx";
 import type { useStack } from "../stack.tsx";
 
 interface Props {
@@ -126,16 +131,68 @@ export function useCompareStack(members: readonly ImageView[], shownId: string):
   };
 }
 
+interface Choice {
+  readonly id: string;
+  readonly onTop: boolean;
+}
+
+/** Of the pictures of a stack the one that was chosen last to show it; undefined where the newest does. */
+function chosenOf(members: readonly ImageView[]): ImageView | undefined {
+  const chosen = members.filter(({ toppedAt }) => toppedAt !== null);
+  return chosen.toSorted((one, other) => ((one.toppedAt ?? "") < (other.toppedAt ?? "") ? 1 : -1))[0];
+}
+
+/** Chooses the picture in the viewer to show its stack, or leaves that to the newest again, with undo. */
+export function useChooseTop(members: readonly ImageView[], image: ImageView) {
+  const t = useTranslations("viewer");
+  const queries = useQueryClient();
+  const change = useChangeCached();
+  const showFailure = useFailureToast();
+  const refresh = () => queries.invalidateQueries({ queryKey: keys.imageLists });
+  const choose = async ({ id, onTop }: Choice) => {
+    const { beforeId } = await api.images.top.mutate({ id, onTop });
+    if (beforeId !== null) await change([beforeId], (one) => ({ ...one, toppedAt: null }));
+    if (onTop) await change([id], (one) => ({ ...one, toppedAt: new Date().toISOString() }));
+    return beforeId;
+  };
+  const { mutate, isPending } = useMutation({
+    mutationFn: choose,
+    onSuccess: (beforeId, { id, onTop }) =>
+      toastWithUndo({
+        title: t(onTop ? "topped" : "untopped"),
+        undoLabel: t("undo"),
+        onUndo: () =>
+          void choose(beforeId === null ? { id, onTop: false } : { id: beforeId, onTop: true })
+            .catch(showFailure)
+            .finally(() => void refresh()),
+      }),
+    onError: showFailure,
+    onSettled: refresh,
+  });
+  const chosen = chosenOf([...members, image]);
+  return {
+    chosenId: chosen?.id ?? null,
+    toggle: () => {
+      // A stack has several; what is shown of it waits for the choice before.
+      if (members.length > 1 && !isPending) mutate({ id: image.id, onTop: chosen?.id !== image.id });
+    },
+  };
+}
+
 interface StackStripProps {
   readonly stack: ReturnType<typeof useStack>;
   readonly members: readonly ImageView[];
   readonly shownId: string;
+  /** The picture that was chosen to show the stack. */
+  readonly chosenId: string | null;
   readonly onShow: (id: string) => void;
   readonly onCompare: () => void;
+  readonly onTop: () => void;
 }
 
 /** All pictures of the stack of the picture in the viewer. */
-export function StackStrip({ stack, members, shownId, onShow, onCompare }: StackStripProps) {
+export function StackStrip(props: StackStripProps) {
+  const { stack, members, shownId, chosenId, onShow, onCompare, onTop } = props;
   const t = useTranslations("viewer");
   const nameOf = useImageName();
   const end = useNearEnd(() => void stack.fetchNextPage(), canLoadMore(stack));
@@ -154,10 +211,10 @@ export function StackStrip({ stack, members, shownId, onShow, onCompare }: Stack
             <button
               ref={image.id === shownId ? shown : null}
               type="button"
-              aria-label={nameOf(image)}
+              aria-label={image.id === chosenId ? t("onTop", { name: nameOf(image) }) : nameOf(image)}
               aria-current={image.id === shownId ? "true" : undefined}
               onClick={() => onShow(image.id)}
-              className="block size-12 overflow-hidden rounded-control opacity-70 ring-1 ring-line transition-opacity duration-120 hover:opacity-100 aria-[current=true]:opacity-100 aria-[current=true]:ring-2 aria-[current=true]:ring-ink"
+              className="relative block size-12 overflow-hidden rounded-control opacity-70 ring-1 ring-line transition-opacity duration-120 hover:opacity-100 aria-[current=true]:opacity-100 aria-[current=true]:ring-2 aria-[current=true]:ring-ink"
             >
               <img
                 src={imageUrl(image.id, "thumbnail")}
@@ -165,6 +222,12 @@ export function StackStrip({ stack, members, shownId, onShow, onCompare }: Stack
                 loading="lazy"
                 className="size-full object-cover"
               />
+              {image.id === chosenId ? (
+                <BringToFront
+                  aria-hidden
+                  className="absolute inset-e-0.5 bottom-0.5 size-4 rounded-[4px] bg-black/65 p-0.5 text-white"
+                />
+              ) : null}
             </button>
           </li>
         ))}
@@ -172,6 +235,17 @@ export function StackStrip({ stack, members, shownId, onShow, onCompare }: Stack
           <div ref={end} className="h-12 w-px" />
         </li>
       </ol>
+      <Button
+        look="quiet"
+        size="small"
+        aria-keyshortcuts="t"
+        aria-pressed={shownId === chosenId}
+        className="aria-pressed:bg-hover"
+        onClick={onTop}
+      >
+        <BringToFront aria-hidden />
+        <span className="max-sm:sr-only">{t("showOnTop")}</span>
+      </Button>
       <Button look="quiet" size="small" aria-keyshortcuts="c" onClick={onCompare}>
         <Columns2 aria-hidden />
         <span className="max-sm:sr-only">{t("compareStack")}</span>

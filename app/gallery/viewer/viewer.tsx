@@ -15,7 +15,7 @@ import { useStack } from "../stack.tsx";
 import type { ViewerAddress, ViewerProps } from "./door.tsx";
 import { ViewerInfo } from "./info.tsx";
 import { ViewerPicture } from "./picture.tsx";
-import { StackStrip, useCompareStack, ViewerToolbar } from "./toolbar.tsx";
+import { StackStrip, useChooseTop, useCompareStack, ViewerToolbar } from "./toolbar.tsx";
 
 interface Options {
   readonly image: ImageView;
@@ -25,9 +25,12 @@ interface Options {
   readonly onRemoved: () => void;
   /** Compares the pictures of its stack. */
   readonly onCompare: () => void;
+  /** Chooses it to show its stack. */
+  readonly onTop: () => void;
 }
 
-function useViewerKeys({ image, onStep, onStepInStack, onRemoved, onCompare }: Options): void {
+function useViewerKeys(options: Options): void {
+  const { image, onStep, onStepInStack, onRemoved, onCompare, onTop } = options;
   const star = useStar();
   const rate = useRate();
   const remove = useRemoveImages();
@@ -39,6 +42,7 @@ function useViewerKeys({ image, onStep, onStepInStack, onRemoved, onCompare }: O
       ArrowUp: () => onStepInStack(-1),
       ArrowDown: () => onStepInStack(1),
       c: onCompare,
+      t: onTop,
       s: () => star.mutate({ ids: [image.id], starred: !image.starred }),
       Delete: () => {
         remove([image.id]);
@@ -57,7 +61,7 @@ function useViewerKeys({ image, onStep, onStepInStack, onRemoved, onCompare }: O
     // In the capture phase: the dialog stops arrow keys in the bubble phase.
     window.addEventListener("keydown", press, { capture: true });
     return () => window.removeEventListener("keydown", press, { capture: true });
-  }, [image, onCompare, onRemoved, onStep, onStepInStack, rate, remove, star]);
+  }, [image, onCompare, onRemoved, onStep, onStepInStack, onTop, rate, remove, star]);
 }
 
 /** Whether a picture is shown beside its source: what the user chose for this one, else what the page does. */
@@ -143,12 +147,14 @@ function ViewerRoom(props: ViewerRoomProps) {
   const places = usePlaces(props);
   const { previous, next, afterRemoval } = places;
   const compareStack = useCompareStack(places.members, image.id);
+  const top = useChooseTop(places.members, image);
   useViewerKeys({
     image,
     onStep: places.step,
     onStepInStack: places.stepInStack,
     onRemoved: afterRemoval,
     onCompare: compareStack,
+    onTop: top.toggle,
   });
   return (
     <>
@@ -182,7 +188,9 @@ function ViewerRoom(props: ViewerRoomProps) {
             members={places.members}
             shownId={image.id}
             onShow={address.move}
+            chosenId={top.chosenId}
             onCompare={compareStack}
+            onTop={top.toggle}
           />
         )}
       </div>

@@ -33,6 +33,12 @@ export const imageSchema = z.object({
   rating: z.int().min(0).max(5).describe("0: without a rating"),
   tags: z.array(z.string()).describe("By the alphabet").readonly(),
   stackId: z.uuid().describe("Shared by versions of one picture, and by the results of one batch"),
+  toppedAt: z.iso
+    .datetime()
+    .nullable()
+    .describe(
+      "Since when it shows its stack by choice: of several the last one does; where all have null, the newest does",
+    ),
   jobId: z.uuid().nullable().describe("The job that made it"),
   kind: z.enum(jobKinds).nullable().describe("The kind of that job"),
   isAi: z
@@ -63,7 +69,9 @@ const listImagesRoute = defineRoute({
   query: listImagesSchema.extend({
     limit: z.coerce.number().int().min(1).max(100).default(50),
     starred: flagOfText.optional(),
-    stacks: flagOfText.optional().describe("Only the newest picture of each stack"),
+    stacks: flagOfText
+      .optional()
+      .describe("One picture of each stack: of those found the one chosen for it, else the newest"),
     stackId: z.uuid().optional().describe("Only the pictures of this stack"),
   }),
   responses: {
@@ -120,9 +128,9 @@ const changeImageRoute = defineRoute({
   method: "patch",
   path: "/images/{id}",
   operationId: "changeImage",
-  summary: "Change title, description, star, rating and tags of a picture",
+  summary: "Change title, description, star, rating, tags and the place in its stack of a picture",
   description:
-    "What is missing in the body stays as it is. A title is one line of at most 120 characters, a description lines of at most 2,000 in all; what is longer is cut. `tags` are all that the picture has then, at most 30 of at most 40 characters; those that are new are made.",
+    "What is missing in the body stays as it is. A title is one line of at most 120 characters, a description lines of at most 2,000 in all; what is longer is cut. `tags` are all that the picture has then, at most 30 of at most 40 characters; those that are new are made. `onTop: true` chooses the picture that shows its stack, in place of one chosen before; with `false` the newest does.",
   tag: "images",
   resource: "image",
   params,

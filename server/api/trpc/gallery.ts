@@ -37,6 +37,7 @@ import {
 } from "../../duplicates/index.ts";
 import {
   changeImage,
+  chooseTop,
   countMonths,
   deleteForGood,
   emptyTrash,
@@ -123,6 +124,11 @@ export const imagesRouter = t.router({
     .mutation(async ({ ctx, input }) => ({
       ids: await rateImages(ctx.services, { ...input, ownerId: ctx.caller.userId }),
     })),
+
+  /** Whether it is the one that shows its stack; says which one was chosen before. */
+  top: memberProcedure
+    .input(one.extend({ onTop: z.boolean() }))
+    .mutation(({ ctx, input }) => chooseTop(ctx.services, { ...input, ownerId: ctx.caller.userId })),
 
   /** Says which did not have the tag before. */
   tag: memberProcedure.input(many.extend({ name: tagNameSchema })).mutation(async ({ ctx, input }) => ({

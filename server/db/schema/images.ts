@@ -49,6 +49,8 @@ export const images = pgTable(
      * without one is a stack of its own, so that its stack is `coalesce(stack_id, id)`.
      */
     stackId: uuid("stack_id"),
+    /** When its owner chose it to show its stack; of several chosen ones the last shows it, of none the newest. */
+    toppedAt: timestamp("topped_at", { withTimezone: true }),
     /** A result in which no AI had a part: an upload that was adjusted, cropped or restored. */
     nothingGenerated: boolean("nothing_generated").notNull().default(false),
     /** An upload that was copied from a picture in which AI had a part, which another user made. */
