@@ -84,6 +84,13 @@ test.describe("an address that leads nowhere", () => {
     await expect(page.getByRole("link", { name: "Create account" })).toBeVisible();
     expect.soft(await findBarriers(page)).toEqual([]);
   });
+
+  test("a wrong id in the address of a page is an address that leads nowhere", async ({ page }) => {
+    for (const address of ["/edit/x", "/jobs/x", "/batches/x", "/boards/x"]) {
+      await page.goto(address);
+      await expect(page.getByRole("heading", { name: "Nothing hangs here", level: 2 })).toBeVisible();
+    }
+  });
 });
 
 interface ApiDocument {
