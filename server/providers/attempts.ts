@@ -178,8 +178,17 @@ function soonest(states: readonly KeyState[]): Busy["busy"] {
 /** An attempt that its caller or follower has not renewed for this time is free for another process, ms. */
 export const attemptHoldMs = 180_000;
 
-/** How an attempt is renewed: not for ever, since a store that never answers keeps its process and no other one. */
-export const attemptRenewal = { everyMs: attemptHoldMs / 3, mostMs: 30 * 60_000 } as const;
+/** A picture that the provider made waits this long for the studio's own store, or the gate, to come back. */
+export const ownOutageMs = 24 * 3_600_000;
+
+/**
+ * How an attempt is renewed: not for ever, since a store that never answers keeps its process and no other one. A caller alone has
+ * what came with the answer: another process could only call it lost, and buy it again.
+ */
+export const renewalOf = (isCaller: boolean) => ({
+  everyMs: attemptHoldMs / 3,
+  mostMs: 30 * 60_000 + (isCaller ? ownOutageMs : 0),
+});
 
 function intentOf(
   { jobId, ownerId, nodeId, model, offer }: Reservation,

@@ -24,6 +24,7 @@ export {
   attemptsOf,
   type ChainFacts,
   type Intent,
+  ownOutageMs,
   paidUsd,
   pruneAttempts,
   readFacts,

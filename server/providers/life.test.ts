@@ -1,10 +1,11 @@
 import { addOwner } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { eq } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type AttemptState, schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
-import { acceptAttempt, endAttempt, failAttempt, loseAttempt, moves } from "./life.ts";
+import { attemptHoldMs, ownOutageMs } from "./attempts.ts";
+import { acceptAttempt, endAttempt, failAttempt, holdAttempt, loseAttempt, moves } from "./life.ts";
 import { ProviderError } from "./port.ts";
 
 const states = ["submitting", "unknown", "accepted", "succeeded", "failed", "cancelled"] as const;
@@ -71,4 +72,30 @@ test("every move of an attempt is one of the table, and from another state it ch
       expected.push(`${state} ${name}: ${isAllowed ? to : state}, ${isAllowed ? "moved" : "not moved"}`);
     }
   expect(seen).toEqual(expected);
+});
+
+test("a call is held for as long as its result waits for the store, a look of a follower for half an hour", async () => {
+  const { services } = opened;
+  const renewals = async (finishToken: string | null) => {
+    let count = 0;
+    const renew = vi.spyOn(services.db, "update").mockImplementation(() => {
+      count += 1;
+      return { set: () => ({ where: () => Promise.resolve() }) } as never;
+    });
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    const work = Promise.withResolvers<void>();
+    try {
+      const held = holdAttempt(services, { id: newId(), finishToken }, () => work.promise);
+      vi.advanceTimersByTime(2 * ownOutageMs);
+      work.resolve();
+      await held;
+    } finally {
+      vi.useRealTimers();
+      renew.mockRestore();
+    }
+    return count;
+  };
+  const halfHour = Math.ceil((30 * 60_000) / (attemptHoldMs / 3));
+  expect(await renewals(newId())).toBe(halfHour);
+  expect(await renewals(null)).toBe(halfHour + ownOutageMs / (attemptHoldMs / 3));
 });

@@ -4,7 +4,7 @@ import { isFree, isHeldBy, newToken, whileHeld } from "../leases/index.ts";
 import { isOrphaned } from "../nodes/index.ts";
 import type { Config } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { type Attempt, attemptFromRow, attemptHoldMs, attemptRenewal, wordsToKeep } from "./attempts.ts";
+import { type Attempt, attemptFromRow, attemptHoldMs, renewalOf, wordsToKeep } from "./attempts.ts";
 import type { ProviderError, RunHandle } from "./port.ts";
 
 const { providerAttempts } = schema;
@@ -192,7 +192,7 @@ export interface DueAttempt extends Attempt {
   readonly acceptedMs: number;
 }
 
-/** Keeps an attempt with its caller, or with its follower, while the work on it goes on, for half an hour at most. */
+/** Keeps an attempt with its caller, or for half an hour at most with its follower, while the work on it goes on. */
 export function holdAttempt<T>(
   services: Pick<Services, "db" | "log">,
   attempt: Owned,
@@ -203,7 +203,7 @@ export function holdAttempt<T>(
   const set = { [isCaller ? "nextPollAt" : "finishUntil"]: fromNow(attemptHoldMs) };
   const where = sql`${providerAttempts.id} = ${attempt.id} and ${isHeld}`;
   const renew = () => services.db.update(providerAttempts).set(set).where(where);
-  return whileHeld(services, { ...attemptRenewal, name: `attempt ${attempt.id}`, renew }, work);
+  return whileHeld(services, { ...renewalOf(isCaller), name: `attempt ${attempt.id}`, renew }, work);
 }
 
 interface Follower {

@@ -23,4 +23,4 @@ export {
 export { type ImageDisk, type ListedObject, type OpenObject, type SignedPut, signedPutMs } from "./driver.ts";
 export { syncFolder } from "./local.ts";
 export { closeFolders, readFreeSpace, requireFreeSpace, type Room, withRoom } from "./space.ts";
-export { sweepTempFolders, tempFolderMs, tempRoot, withTempFolder } from "./temp-folder.ts";
+export { keepTempFolder, sweepTempFolders, tempFolderMs, tempRoot, withTempFolder } from "./temp-folder.ts";

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, stat, utimes } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { type Config, type Env, isFunction } from "../platform/index.ts";
@@ -31,7 +31,13 @@ export function tempFolderMs({ retention, timing }: Config): number {
   return Math.max(retention.orphanObjectMs, 2 * timing.runLimitMs);
 }
 
-/** Removes the folders that a killed process left behind: `olderThanMs` must be longer than any work with one lasts. */
+/** The work with the folder goes on, although nothing in it changes: it is not swept. Never throws. */
+export async function keepTempFolder(folder: string): Promise<void> {
+  const now = new Date();
+  await utimes(folder, now, now).catch(() => undefined);
+}
+
+/** Removes the folders that a killed process left behind: work with one must end, or keep it, before `olderThanMs`. */
 export async function sweepTempFolders(env: TempEnv, olderThanMs: number): Promise<void> {
   const names = await readdir(tempRoot(env)).catch(ignoreAbsent);
   const own = names?.filter((name) => name.startsWith(tempPrefix(env)));

@@ -14,6 +14,7 @@ import {
   type DueAttempt,
   endAttempt,
   holdAttempt,
+  ownOutageMs,
   postponeAttempt,
   ProviderError,
   type RunState,
@@ -26,7 +27,7 @@ import { withTempFolder } from "@atelier/server/storage";
 import { type Loop, startLoop } from "../base/loop.ts";
 import { createSlots } from "../base/slots.ts";
 import type { Incarnation } from "../base/index.ts";
-import { endsRun, finishRun, isOwnOutage, ownOutageMs, unstored } from "./results.ts";
+import { endsRun, finishRun, isOwnOutage, unstored } from "./results.ts";
 import { type Followed, handleOf, reconcile } from "./reconcile.ts";
 import { readCloudInputs } from "./submission.ts";
 import type { Providers } from "./cloud-job.ts";

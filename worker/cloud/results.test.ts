@@ -1,13 +1,19 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
-import { writeFile } from "node:fs/promises";
+import { readdir, utimes, writeFile } from "node:fs/promises";
 import { schema } from "@atelier/server/db";
 import type { JobKind } from "@atelier/server/engines";
 import { endCall, readJob, readAnyStory } from "@atelier/server/jobs";
 import { AppError, isAppError, newId, parseConfig } from "@atelier/server/platform";
 import { attemptHoldMs, attemptsOf, ProviderError, type ProviderOutput } from "@atelier/server/providers";
-import { listObjects, withTempFolder } from "@atelier/server/storage";
+import {
+  listObjects,
+  sweepTempFolders,
+  tempFolderMs,
+  tempRoot,
+  withTempFolder,
+} from "@atelier/server/storage";
 import { addTinyGateModel, pictureOf } from "@atelier/testing/content-gate";
 import { addNode, addOwner } from "@atelier/testing/jobs";
 import { whileCut } from "@atelier/testing/postgres";
@@ -385,6 +391,14 @@ test("F10 a bought result is fetched for minutes while its host has none, and th
   }
 });
 
+/** Between two tries so much time goes by that the sweep would take a folder in which nothing happened. */
+async function sweepLater({ env, config }: TestServices["services"]): Promise<void> {
+  const mostMs = tempFolderMs(config);
+  await sweepTempFolders(env, mostMs);
+  const past = new Date(Date.now() - 2 * mostMs);
+  for (const name of await readdir(tempRoot(env))) await utimes(path.join(tempRoot(env), name), past, past);
+}
+
 test("F10 a bought result is fetched once and waits for hours while the store is away, and then ends at its price", async () => {
   const { services } = opened;
   const hour = 3_600_000;
@@ -394,8 +408,10 @@ test("F10 a bought result is fetched once and waits for hours while the store is
   let isBackAt = 20;
   const clock = vi.spyOn(performance, "now").mockImplementation(() => tries.size * hour);
   const real = services.disk.put.bind(services.disk);
-  const put = vi.spyOn(services.disk, "put").mockImplementation((...given) => {
+  const put = vi.spyOn(services.disk, "put").mockImplementation(async (...given) => {
+    const count = tries.size;
     tries.add(path.dirname(given[0]));
+    if (tries.size > count) await sweepLater(services);
     return tries.size < isBackAt ? Promise.reject(new AppError("storage_unavailable")) : real(...given);
   });
   try {

@@ -5,8 +5,9 @@ import { admitResults } from "@atelier/server/gate";
 import { discardOutput, type StoredOutput, storeOutput } from "@atelier/server/images";
 import { type CallEnded, endCall, type Job } from "@atelier/server/jobs";
 import { inSpan, isAppError } from "@atelier/server/platform";
-import { type Attempt, ProviderError, type ProviderOutput } from "@atelier/server/providers";
+import { type Attempt, ownOutageMs, ProviderError, type ProviderOutput } from "@atelier/server/providers";
 import type { Services } from "@atelier/server/services";
+import { keepTempFolder } from "@atelier/server/storage";
 import type { EngineOutput } from "../engines/index.ts";
 import { type Fetching, fetchResult } from "./fetch-result.ts";
 import { otherShapeOf } from "./sizes.ts";
@@ -128,9 +129,6 @@ async function storeAll(
 export const unstored = (cause: unknown) =>
   new ProviderError("unstored", "The result could not be stored.", { cause });
 
-/** A picture that the provider made waits this long for the studio's own store, or the gate, to come back. */
-export const ownOutageMs = 24 * 3_600_000;
-
 const ownOutages = /^((storage|database|gate)_unavailable|storage_full)$/;
 
 export const isOwnOutage = (error: unknown) =>
@@ -166,6 +164,7 @@ export async function finishCall(
     const waitedMs = performance.now() - begunMs;
     const isOver = (mostMs: number) => waitedMs >= (stopped.aborted ? patience.stopMs : mostMs);
     const isLastTry = isOver(patience.patienceMs);
+    await keepTempFolder(finished.workDir);
     try {
       const tried = { ...finished, isLastTry, signal: AbortSignal.timeout(tryLimitMs) };
       made ??= await fetchAll(services, tried);
