@@ -291,6 +291,8 @@ describe("what programs of this field wrote", () => {
       "a red fox in snow\n-blurry, text\nSteps: 28, Sampler: DPM++ 2M Karras, Guidance Scale: 6.5, Seed: 1, Size: 64x64, Model: x.ckpt, Strength: 1.0";
     const packet = xmpWith(inLanguage("dc:description", drawThings));
     expect(await describedAs(picture().jpeg().withXmp(packet).toBuffer())).toBe("a red fox in snow");
+    const listed = "a fox\n- red\n- in snow\nSteps: 20, Sampler: Euler, CFG scale: 7, Seed: 1, Size: 64x64";
+    expect(await describedAs(pngWithTexts({ parameters: listed }))).toMatch(/in snow$/);
     const save = { class_type: "SaveImage", inputs: { images: ["1", 0] } };
     const graphs = [
       { 1: { class_type: "OpenAIGPTImage1", inputs: { prompt: "a red fox in snow", seed: 5 } }, 2: save },
@@ -401,6 +403,15 @@ describe("files that are made to harm", () => {
     ["a caption that is like settings", () => pngWithTexts({ Description: many("Steps: 1, ") })],
     ["a caption of letters", () => pngWithTexts({ Description: many("a ") })],
     ["a text that inflates without end", () => pngWithPacked("Description", bomb)],
+    [
+      "orders without an end",
+      () => pngWithTexts({ Description: `fox${" --a".repeat(60)} Job ID: x`, Title: many(" --a 1") }),
+    ],
+    ["spaces before no order", () => pngWithTexts({ Description: `fox${" ".repeat(90_000)}x` })],
+    [
+      "a block of lines",
+      () => pngWithPacked("Raw profile type exif", deflateSync(Buffer.alloc(300_000, 10))),
+    ],
   ])("%s cost less than two seconds", async (_name, make) => {
     const bytes = await make();
     const from = process.cpuUsage();

@@ -64,7 +64,8 @@ function blockIn({ name, text }: CarriedText): SideBlock[] {
   if (whole === undefined) return [];
   const hex = text
     .slice(0, mostOfAllCharacters)
-    .replace(/^\s*[^\n]{0,80}\n\s*\d{1,9}\s/, "")
+    .trimStart()
+    .replace(/^[^\n]{0,80}\n[ \t]*\d{1,9}\s/, "")
     .replaceAll(/\s/g, "");
   const data = Buffer.from(hex, "hex");
   const isXmp = data.toString("latin1", 0, 5) === "http:" || data.toString("latin1", 0, 1) === "<";
@@ -172,10 +173,14 @@ const isKeyword = (word: string) =>
   word !== "" && !/^(?:darktable\b.*|exported|format|_Digikam_.*)$/i.test(word);
 
 /** Midjourney writes its number of the picture, and its options, behind the prompt. */
-const withoutOrders = (text: string) =>
-  text
-    .slice(0, mostCharacters)
-    .replace(/(?:\s--[a-z]{1,12}(?:\s[\w.:/-]{1,40})?)*\s+Job ID: [\da-f-]{36}\s*$/i, "");
+function withoutOrders(text: string): string {
+  const whole = text.slice(0, mostCharacters).trimEnd();
+  const numberAt = whole.length - "Job ID: ".length - idLength;
+  if (!/^Job ID: [\da-f-]+$/i.test(whole.slice(Math.max(0, numberAt)))) return text;
+  return whole.slice(0, numberAt).replace(/\s--[a-z][^]*$/i, "");
+}
+
+const idLength = 36;
 
 /** A description that is cleaned begins with no more of it. */
 const mostCharactersOfPart = 4 * uploadLimits.descriptionCharacters;
@@ -192,9 +197,10 @@ const spell = (text: string) => text.replaceAll("\0", "").trim().toLowerCase();
 
 /** A graph of ComfyUI whose picture another service made has no sampler, but a node with the prompt. */
 function promptOf(texts: readonly CarriedText[]): string | undefined {
-  const prompt = findSettings(texts)?.prompt;
-  // Draw Things writes its negative prompt as a line of its own.
-  if (prompt) return prompt.replace(/\n-[^\n]*$/, "");
+  const settings = findSettings(texts);
+  const prompt = settings?.prompt;
+  // Draw Things, which alone names this setting so, writes its negative prompt as a line of its own.
+  if (prompt) return settings.others.includes("Guidance Scale") ? prompt.replace(/\n-[^\n]*$/, "") : prompt;
   const graph = texts.find(({ name }) => name.toLowerCase() === "prompt")?.text ?? "";
   const nodes = Object.values(Object(parseForeignJson(graph.slice(0, mostCharacters)))).slice(0, mostNodes);
   return nodes
