@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
+import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { loadConfigOr, parseConfig, usualConfigFile } from "./config.ts";
 import { ConfigError } from "./config-problems.ts";
@@ -31,6 +32,16 @@ test("A2 the file counts where it is there, and a file of another name must be t
   expect(await openJobsOf(own)).toBe(8);
   await writeFile(path.join(folder, usualConfigFile), textOf(9));
   expect(await openJobsOf(usualConfigFile)).toBe(9);
+});
+
+test("A2 a file that calls defineConfig, as all did once, is read", async () => {
+  const file = path.join(folder, "older.config.ts");
+  const platform = pathToFileURL(path.join(import.meta.dirname, "index.ts")).href;
+  await writeFile(
+    file,
+    `import { defineConfig } from ${JSON.stringify(platform)};\nexport default defineConfig({ limits: { openJobs: 6 } });`,
+  );
+  expect(await openJobsOf(file)).toBe(6);
 });
 
 function faultsOf(input: unknown): Record<string, string> {

@@ -59,6 +59,8 @@ export { addressBelow, credentialsProblem, keyHeaders, modelsAddress, offersEmai
 export { findMisspelled, inspectEnv, parseEnv, type Env } from "./env.ts";
 export { ConfigError, type ConfigProblem, isQuoted, readConfigProblems } from "./config-problems.ts";
 export {
+  /** @public */
+  defineConfig,
   findVainStarts,
   loadConfig,
   loadConfigOr,
