@@ -1,7 +1,7 @@
 import { type Body, type Feature, features, featuresIn, lessAndLess, meantBy, without } from "./features.ts";
 import { hasPicture, isTooLong, ModelError, takesNoPictures } from "./model-errors.ts";
 import { errorIn, tidyChunk, tidyVectors } from "./tidy-chunks.ts";
-import { tidyStream } from "./tidy-stream.ts";
+import { GrowingLines, tidyStream } from "./tidy-stream.ts";
 
 /** A server with the chat API of OpenAI, as a model of it is called. */
 export interface LocalServer {
@@ -219,12 +219,19 @@ function objectOf(text: string): Record<string, unknown> | null {
   }
 }
 
-/** An error in the first event of a stream, or a whole answer, which some servers name a stream; null for a stream. */
-function insteadOfStream(text: string, event: RegExpExecArray | null, reading: Reading): Response | null {
-  if (!event) return objectOf(text) ? readWhole(text, reading) : null;
-  const first = objectOf(event[1] ?? "");
-  const isError = first !== null && (event[0].startsWith("error:") || errorIn(first) !== undefined);
-  return isError ? asError(first, event[1] ?? "") : null;
+const eventLine = /^(data|error):\s?(.*)$/s;
+
+/** An error in the first event of a stream. */
+function errorInstead([, name, text = ""]: RegExpExecArray): Response | null {
+  const first = objectOf(text);
+  const isError = first !== null && (name === "error" || errorIn(first) !== undefined);
+  return isError ? asError(first, text) : null;
+}
+
+/** A whole answer, which some servers name a stream. */
+async function wholeInstead(chunks: readonly Uint8Array[], reading: Reading): Promise<Response | null> {
+  const text = await new Blob(chunks.map((chunk) => chunk.slice())).text();
+  return objectOf(text) ? readWhole(text, reading) : null;
 }
 
 /** Looks at the first event of a stream: an error there is a refusal. */
@@ -232,17 +239,17 @@ async function readStream(response: Response, reading: Reading): Promise<Respons
   if (!response.body) throw new ModelError("not_api", notApi(reading.address));
   const reader = response.body.getReader();
   const chunks: Uint8Array[] = [];
-  const decoder = new TextDecoder();
-  let text = "";
-  let event: RegExpExecArray | null = null;
-  for (let isDone = false; !isDone && !event; event = /^(?:data|error):\s?([^\n]*)\n/m.exec(text)) {
+  const [decoder, growing] = [new TextDecoder(), new GrowingLines()];
+  let event: RegExpExecArray | null | undefined;
+  for (let isDone = false; !isDone && !event;) {
     const { done, value } = await reader.read();
     isDone = done;
     if (!value) continue;
     chunks.push(value);
-    text += decoder.decode(value, { stream: true });
+    const lines = growing.add(decoder.decode(value, { stream: true }));
+    event = lines.map((line) => eventLine.exec(line)).find((found) => found !== null);
   }
-  const instead = insteadOfStream(text, event, reading);
+  const instead = event ? errorInstead(event) : await wholeInstead(chunks, reading);
   if (instead) {
     await reader.cancel();
     return instead;

@@ -1,6 +1,6 @@
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { embedMany } from "ai";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { fetchFrom } from "./local-server.ts";
 import { isTooLong, toModelError } from "./model-errors.ts";
 import { streamAnswer } from "./stream.ts";
@@ -199,6 +199,62 @@ describe("chunks that are not quite those of the API", () => {
       expect(error).toMatchObject({ class: "unavailable" });
     },
   );
+});
+
+/** As a network cuts it. */
+function inPieces(body: string, bytes: number): ReadableStream<Uint8Array> {
+  const all = new TextEncoder().encode(body);
+  let at = 0;
+  return new ReadableStream({
+    pull(controller) {
+      if (at < all.length) controller.enqueue(all.subarray(at, (at += bytes)));
+      else controller.close();
+    },
+  });
+}
+
+describe("what is read of an answer is no more than a few times its length", () => {
+  afterEach(() => vi.restoreAllMocks());
+  const sum = (texts: readonly unknown[]) =>
+    texts.reduce<number>((all, text) => all + String(text).length, 0);
+
+  test("in an event of very many lines that are no JSON", async () => {
+    const body = "data: x\n".repeat(5_000);
+    const read = vi.spyOn(JSON, "parse");
+    expect(await failure(body)).toMatchObject({ class: "unavailable" });
+    expect(sum(read.mock.calls.map(([text]) => text))).toBeLessThan(10 * body.length);
+  });
+
+  test("in an event of very many lines that are one JSON", async () => {
+    const delta = { content: "Red linen.", x: Array.from({ length: 5_000 }, () => '{ "') };
+    const event = JSON.stringify({ choices: [{ delta }] }, null, 1).replaceAll(/^/gm, "data: ");
+    const read = vi.spyOn(JSON, "parse");
+    expect(await hear(`${event}\n\n${lines(stop, "[DONE]")}`)).toMatchObject({ text: "Red linen." });
+    expect(sum(read.mock.calls.map(([text]) => text))).toBeLessThan(10 * event.length);
+  });
+
+  test.each([
+    ["a line of very many pieces", "", choice({ content: "Red linen.", x: "x".repeat(50_000) })],
+    ["very many signs of life before the first words", ": ping\n\n".repeat(5_000), words[0]],
+  ])("in %s", async (_what, before, chunk) => {
+    const body = `${before}${lines(chunk, stop, "[DONE]")}`;
+    const [split, searched] = [vi.spyOn(String.prototype, "split"), vi.spyOn(RegExp.prototype, "exec")];
+    expect(await hear(inPieces(body, 50))).toMatchObject({ text: expect.stringContaining("Red") });
+    expect(sum(split.mock.contexts)).toBeLessThan(10 * body.length);
+    // Those that look for the first event.
+    const texts = searched.mock.calls.flatMap(([text], at) =>
+      String(searched.mock.contexts[at]).includes("data|error") ? [text] : [],
+    );
+    expect(texts.length).toBeGreaterThan(0);
+    expect(sum(texts)).toBeLessThan(10 * body.length);
+  });
+
+  test("in words that begin very many calls, of which none far behind is looked for", async () => {
+    const content = "<tool_call></tool_call>".repeat(10_000);
+    const weighed = vi.spyOn(String.prototype, "matchAll");
+    expect(await hear(lines(choice({ content }), stop, "[DONE]"))).toMatchObject({ calls: [], isCut: true });
+    expect(sum(weighed.mock.contexts)).toBeLessThan(300_000_000);
+  });
 });
 
 test.each([

@@ -35,13 +35,52 @@ function withTold(choice: Fields, delta: Fields, told: readonly Told[]): Fields 
   };
 }
 
+const quoted = /"(?:[^"\\]|\\.)*"?/g;
+
+/** Brackets that a line of JSON opens and does not close. No string of JSON goes over two lines. */
+function opened(line: string): number {
+  let open = 0;
+  for (const [sign] of line.replaceAll(quoted, "").matchAll(/[[\]{}]/g))
+    open += sign === "{" || sign === "[" ? 1 : -1;
+  return open;
+}
+
+/**
+ * Lines of an event whose JSON goes over several. They are read together once, where their brackets are closed: to try at
+ * each line would cost the square of their bytes.
+ */
+class BegunEvent {
+  readonly #lines: string[] = [];
+  #open = 0;
+  /** Its brackets were closed and it was no JSON, which more lines do not change. */
+  #isWords = false;
+
+  get isEmpty(): boolean {
+    return this.#lines.length === 0;
+  }
+
+  /** The chunk that is whole with this line. */
+  add(line: string): Fields | null {
+    this.#lines.push(line);
+    if (this.#isWords) return null;
+    this.#open += opened(line);
+    if (this.#open > 0) return null;
+    const chunk = parse(this.text);
+    this.#isWords = chunk === null;
+    return chunk;
+  }
+
+  get text(): string {
+    return this.#lines.join("\n");
+  }
+}
+
 /** Follows a stream: whether it said why it ended, and whether it called tools. */
 class ChunkReader {
   readonly #told: ToldCalls | null;
   #isEnded = false;
   #hasCalls = false;
-  /** Lines of an event whose JSON goes over several. */
-  #begun: string[] = [];
+  #begun = new BegunEvent();
 
   constructor(tools: readonly string[]) {
     this.#told = tools.length > 0 ? new ToldCalls(tools) : null;
@@ -64,9 +103,8 @@ class ChunkReader {
    */
   #gather(data: string): Fields | null {
     if (data === "") return null;
-    const lines = [...this.#begun, data];
-    const chunk = parse(lines.join("\n")) ?? wholeChunk(data);
-    this.#begun = chunk === null ? lines : [];
+    const chunk = this.#begun.add(data) ?? wholeChunk(data);
+    if (chunk !== null) this.#begun = new BegunEvent();
     return chunk;
   }
 
@@ -78,8 +116,9 @@ class ChunkReader {
 
   /** An event that holds no JSON says in words why the answer ends. */
   #endEvent(): string {
-    const message = this.#begun.join("\n");
-    this.#begun = [];
+    if (this.#begun.isEmpty) return "";
+    const message = this.#begun.text;
+    this.#begun = new BegunEvent();
     return message === "" || this.#isEnded ? "" : this.#tell({ error: { message } });
   }
 
@@ -149,18 +188,39 @@ function isCut(line: string): boolean {
 /** A return at the end of what has come may be half of one. */
 const lineEnd = /\r?\n|\r(?=[^\n])/;
 
+/** The lines of a text that comes in pieces. Those of a line are put together and searched once, however many they are. */
+export class GrowingLines {
+  #begun: string[] = [];
+
+  /** The lines that end in this piece. */
+  add(text: string): string[] {
+    if (text === "") return [];
+    const mayEnd = /[\r\n]/.test(text) || this.#begun.at(-1)?.endsWith("\r") === true;
+    this.#begun.push(text);
+    if (!mayEnd) return [];
+    const lines = this.rest.split(lineEnd);
+    this.#begun = [lines.pop() ?? ""];
+    return lines;
+  }
+
+  /** The line that has no end yet. */
+  get rest(): string {
+    return this.#begun.join("");
+  }
+}
+
 /** Makes the chunks of a stream of events tidy, line by line; calls of these tools are also found in the words. */
 export function tidyStream(tools: readonly string[]): TransformStream<Uint8Array, Uint8Array> {
   const [decoder, encoder, reader] = [new TextDecoder(), new TextEncoder(), new ChunkReader(tools)];
-  let rest = "";
+  const growing = new GrowingLines();
   return new TransformStream({
     transform(bytes, controller) {
-      const lines = (rest + decoder.decode(bytes, { stream: true })).split(lineEnd);
-      rest = lines.pop() ?? "";
+      const lines = growing.add(decoder.decode(bytes, { stream: true }));
       if (lines.length === 0) return;
       controller.enqueue(encoder.encode(lines.map((line) => `${reader.read(line)}\n`).join("")));
     },
     flush(controller) {
+      const { rest } = growing;
       // A chunk that was cut is left out: the error says more than its form.
       const last = rest === "" || isCut(rest) ? "" : `${reader.read(rest)}\n\n`;
       controller.enqueue(encoder.encode(`${last}\n${reader.end()}`));

@@ -46,6 +46,8 @@ const mayBegin = /(?:<[|｜]?[\w▁=.:-]*(?:[|｜]>[^<\n]{0,40}|[|｜])?|\[[A-Z_
 const longestCall = 6_000;
 /** Before the first word. */
 const longestGap = 100;
+/** Characters of an answer behind which no call is looked for: each mark of one is weighed with all that stands before it. */
+const longestSearched = 100_000;
 
 /** Whether each mark of a thought in a text ends one. */
 const thoughtEnds = (text: string) =>
@@ -103,7 +105,7 @@ export class ToldCalls {
       this.#waiting = this.#waiting.slice(upTo);
     };
     while (this.#waiting !== "") {
-      const span = this.#nextSpan(isEnd);
+      const span = this.#given.length > longestSearched ? null : this.#nextSpan(isEnd);
       if (span === "open") break;
       if (span === null) {
         give(isEnd ? this.#waiting.length : sureLength(this.#waiting));
