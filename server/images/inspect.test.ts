@@ -261,3 +261,12 @@ test("a header that claims 3.6 gigapixels costs no memory", async () => {
   clearInterval(watch);
   expect(peak - before).toBeLessThan(50_000_000);
 });
+
+test("of the brands of an AVIF no more are read than a file has boxes", async () => {
+  const avif = await flat(64, 64).avif().toBuffer();
+  const brands = tooMany(Buffer.from("mif1"));
+  const bytes = Buffer.concat([avif.subarray(0, 16), brands, avif.subarray(16)]);
+  bytes.writeUInt32BE(avif.readUInt32BE(0) + brands.length, 0);
+  const details = { reason: "too many parts" };
+  await expect(inspect(bytes, {})).rejects.toMatchObject({ code: "upload_unreadable", details });
+});

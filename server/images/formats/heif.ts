@@ -119,6 +119,7 @@ function extentOf(bytes: Buffer, offset: number): { headBytes: number; end: numb
 }
 
 function brandsOf(data: Buffer): string[] {
+  assertFewParts(data.length / 4);
   const brands = [data.toString("latin1", 0, 4)];
   for (let at = 8; at + 4 <= data.length; at += 4) brands.push(data.toString("latin1", at, at + 4));
   return brands;

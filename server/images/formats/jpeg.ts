@@ -96,14 +96,14 @@ function nextSegment(bytes: Buffer, from: number): Segment {
 
 /** Compressed data runs to the next FF that is neither stuffed (FF 00) nor a restart (FF D0..D7); null: to the file's end. */
 function endOfScan(bytes: Buffer, from: number): number | null {
-  let offset = from;
-  for (;;) {
-    offset = bytes.indexOf(0xff, offset);
-    const code = offset < 0 ? undefined : bytes[offset + 1];
-    if (code === undefined) return null;
+  // Byte by byte: to look for each FF by itself takes ten times as long in a file of nothing else.
+  for (let offset = from; offset + 1 < bytes.length; offset += 1) {
+    if (bytes[offset] !== 0xff) continue;
+    const code = bytes[offset + 1] ?? 0;
     if (code !== 0 && !(code >= 0xd0 && code <= 0xd7)) return offset;
-    offset += 2;
+    offset += 1;
   }
+  return null;
 }
 
 function isStandalone(code: number): boolean {
