@@ -279,7 +279,7 @@ function keys({ config }: Services) {
     defaultPrefix: keyPrefix,
     defaultKeyLength: 48,
     startingCharactersConfig: { charactersLength: keyPrefix.length + 4 },
-    maximumNameLength: maxKeyNameLength,
+    maximumNameLength: 2 * maxKeyNameLength, // In UTF-16, where a character may have two.
     rateLimit: { enabled: true, timeWindow: 60_000, maxRequests: config.limits.apiKeyPerMinute },
   });
 }

@@ -18,7 +18,12 @@ export const passwordWay = "credential";
 export const passwordSchema = z
   .string()
   .min(minPasswordLength, `must have at least ${minPasswordLength} characters`)
-  .max(maxPasswordLength, `must have at most ${maxPasswordLength} characters`);
+  .max(maxPasswordLength, `must have at most ${maxPasswordLength} characters`)
+  // The sign-in counts UTF-16, in which a sign outside of the usual ones has two.
+  .refine(
+    (password) => password.length <= maxPasswordLength,
+    `must have at most ${maxPasswordLength} characters`,
+  );
 
 /** Throws `bad_request` for a password that is too short or too long; the sign-in refuses longer ones. */
 export function requirePassword(password: string): void {

@@ -146,3 +146,45 @@ test.each([
   for (const answer of answers)
     expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining("too many values")]);
 });
+
+const post = (path: string, input: unknown) =>
+  handleTrpc(
+    fixture.services,
+    new Request(`${testOrigin}/api/trpc/${path}`, {
+      method: "POST",
+      headers: { ...Object.fromEntries(owner.browser.headers), ...json },
+      body: superjson.stringify(input),
+    }),
+  );
+const above = 2 ** 31;
+
+test.each([
+  ["a prompt", "admin.assistant.activatePrompt", "version", () => ({ role: "responder", version: above })],
+  ["an edit", "edits.save", "revision", () => ({ imageId: owner.imageId, revision: above })],
+  [
+    "a place",
+    "duplicates.undo",
+    "merges.0.places.0.position",
+    () => ({ merges: [{ places: [{ position: above }] }] }),
+  ],
+])("a number that the column cannot hold is a wrong request: of %s", async (_what, path, field, input) => {
+  const answer = await post(path, input());
+  expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining(`"path":"${field}"`)]);
+});
+
+test("a stream cannot go on behind a number that no job reaches", async () => {
+  const headers = { ...withKey(), "last-event-id": String(above) };
+  const url = `${testOrigin}/api/v1/jobs/${owner.imageId}/events`;
+  expect((await handleHttp(fixture.services, new Request(url, { headers }))).status).toBe(400);
+});
+
+test("a name of as many letters as it may have is taken, also of letters of two units", async () => {
+  expect((await post("apiKeys.create", { name: "😀".repeat(100) })).status).toBe(200);
+  expect((await post("apiKeys.create", { name: "😀".repeat(101) })).status).toBe(400);
+});
+
+test("a link has no password that its visitors could not give", async () => {
+  const ends = { imageIds: [owner.imageId], endsInDays: 1 };
+  expect((await post("links.create", { ...ends, password: "😀".repeat(65) })).status).toBe(400);
+  expect((await post("links.create", { ...ends, password: "😀".repeat(64) })).status).toBe(200);
+});

@@ -13,7 +13,7 @@ const turn = z.strictObject({ role: z.enum(["user", "assistant"]), text: words }
 
 /** A version, or a draft that is not stored. */
 const candidate = z.union([
-  z.strictObject({ version: z.number().int().min(1) }),
+  z.strictObject({ version: z.int32().min(1) }),
   z.strictObject({ text: promptText }),
 ]);
 

@@ -43,7 +43,7 @@ export const undoMergeSchema = z.strictObject({
       z.strictObject({
         of: z.enum(["wardrobe", "link"]),
         id: z.uuid(),
-        position: z.int().min(0),
+        position: z.int32().min(0),
         imageId: z.uuid(),
       }),
     )

@@ -62,7 +62,7 @@ export async function getEdit(
 export const saveEditSchema = z.strictObject({
   imageId: z.uuid(),
   /** The revision that the state was made from; 0 where none is stored. */
-  revision: z.number().int().min(0),
+  revision: z.int32().min(0),
   /** Names the page that saves. */
   writer: z.string().min(8).max(64),
   state: editStateSchema,

@@ -77,7 +77,7 @@ export const jobEventsRoute = defineRoute({
   tag: "jobs",
   resource: "job",
   params: z.object({ id: z.uuid() }),
-  headers: z.object({ "last-event-id": z.coerce.number().int().min(0).default(0) }),
+  headers: z.object({ "last-event-id": z.coerce.number().int().min(0).max(2_147_483_647).default(0) }),
   responses: {
     200: {
       description: "The events of the job so far, then each new one.",

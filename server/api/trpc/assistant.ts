@@ -206,6 +206,6 @@ export const adminAssistantRouter = t.router({
     return { sides: await asOneOfFew(ctx, "trial", () => tryPrompt(ctx.services, trial)) };
   }),
   activatePrompt: adminAction
-    .input(z.strictObject({ role, version: z.number().int().min(1) }))
+    .input(z.strictObject({ role, version: z.int32().min(1) }))
     .mutation(({ ctx, input }) => activatePrompt(ctx.services, input)),
 });
