@@ -20,8 +20,8 @@ export const jsonEntry = (name: string, value: unknown): ZipEntry => ({
   open: async () => Readable.from([JSON.stringify(value, null, 2)], { objectMode: false }),
 });
 
-/** Everybody reads the files, as unpacked, by default. */
 interface ZipOptions {
+  /** Of each file as it is unpacked, with its type; by default the owner and the group write it, and everybody reads it. */
   readonly mode?: number;
 }
 
@@ -31,7 +31,7 @@ interface ZipOptions {
  */
 export function packZip(
   entries: Iterable<ZipEntry> | AsyncIterable<ZipEntry>,
-  { mode = 0o664 }: ZipOptions = {},
+  { mode = 0o100_664 }: ZipOptions = {},
 ): Readable {
   const zip = new ZipFile();
   // Safe: yazl's stream is a PassThrough.

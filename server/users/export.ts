@@ -43,7 +43,7 @@ export async function openExport(services: Services, input: ExportInput): Promis
     await hold.release();
     throw error;
   }
-  const output = packZip(entriesOf(services, userId, hold.note), { mode: 0o600 });
+  const output = packZip(entriesOf(services, userId, hold.note), { mode: 0o100_600 });
   const noteFault = (err: Error) => services.log.error({ err, userId }, "export broke off");
   output.on("error", noteFault);
   const ended = AbortSignal.any([signal, stopping.signal]);
