@@ -57,8 +57,8 @@ export async function askAboutPicture(
       throw new ModelError(errorClass, faultWords[read.fault], { usage });
     },
   });
-  await requireSight(services, asking, described);
-  return described.value;
+  await requireSight(services, asking);
+  return described;
 }
 
 type Sender = Pick<Asking, "model" | "signal"> & { readonly ownerId: string };
@@ -69,18 +69,12 @@ interface Sending<T> {
   readonly read: (said: Streamed & { readonly answer: string }) => T;
 }
 
-interface Sent<T> {
-  readonly value: T;
-  /** Tokens of the picture, as far as the server counted them. */
-  readonly pictureTokens: number;
-}
-
 /** One picture with a text, and what is read out of the answer. Throws `ModelError`. */
 async function send<T>(
   services: DescribeServices,
   { model, ownerId, signal }: Sender,
   { jpeg, text, read }: Sending<T>,
-): Promise<Sent<T>> {
+): Promise<T> {
   const message: ModelMessage = {
     role: "user",
     content: [
@@ -110,17 +104,13 @@ async function send<T>(
           },
         });
         settings.abortSignal.throwIfAborted();
-        // An answer that was cut off has no counts.
-        const pictureTokens = ended.isCut ? Infinity : (ended.readTokens ?? 0) - inputTokens;
-        return { value: { value: read({ ...ended, answer }), pictureTokens }, usage: ended.usage };
+        return { value: read({ ...ended, answer }), usage: ended.usage };
       },
     },
   );
 }
 
-/** A picture costs more in every model, but not every server counts it. */
-const leastPictureTokens = 50;
-/** Models, with their servers, that saw pictures although no tokens of them were counted. */
+/** Models, with their servers, that were seen to see; the tokens that a server counts are no proof, since it may add words of its own. */
 const seeing = new Set<string>();
 const plainColours = [
   { background: "#ff8000", name: /orange|amber/i },
@@ -130,18 +120,14 @@ const blind =
   "The server answers, but its model does not see the pictures: it makes descriptions up. Name a model that takes pictures in LLM_VISION_MODEL, or start its server with what it needs for them (llama.cpp and KoboldCpp: --mmproj).";
 
 /** Some servers leave the picture out without a word, and the model invents one. Throws `no_pictures` then. */
-async function requireSight(
-  services: DescribeServices,
-  sender: Sender,
-  { pictureTokens }: Sent<string>,
-): Promise<void> {
+async function requireSight(services: DescribeServices, sender: Sender): Promise<void> {
   const key = `${services.env.LLM_BASE_URL} ${sender.model.id}`;
-  if (pictureTokens >= leastPictureTokens || seeing.has(key)) return;
+  if (seeing.has(key)) return;
   const text = "Which colour fills this picture? Answer with the English name of the colour alone.";
   for (const { background, name } of plainColours) {
     const jpeg = await plainPicture(background);
-    const { value } = await send(services, sender, { jpeg, text, read: ({ answer }) => answer });
-    if (!name.test(value)) throw new ModelError("no_pictures", blind);
+    const answer = await send(services, sender, { jpeg, text, read: (said) => said.answer });
+    if (!name.test(answer)) throw new ModelError("no_pictures", blind);
   }
   seeing.add(key);
 }

@@ -5,6 +5,7 @@ import {
   picturesOf,
   startLlm,
   textOf,
+  describeByColour,
 } from "@atelier/testing/llm";
 import { addUser } from "@atelier/testing/pictures";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
@@ -102,10 +103,16 @@ test("pictures without words are described, newest first and one at a time, and 
   };
   const sent = await asked(() => describe());
   expect(mostOpen).toBe(1);
-  expect(sent.map(({ model }) => model)).toEqual(["eyes", "eyes"]);
-  expect(sent.flatMap(picturesOf).map(({ mime, bytes }) => [mime, bytes.length < 200_000])).toEqual([
-    ["image/jpeg", true],
-    ["image/jpeg", true],
+  expect(sent.map(({ model }) => model)).toEqual(["eyes", "eyes", "eyes", "eyes"]);
+  expect(sent.flatMap(picturesOf).map(({ mime, bytes }) => [mime, bytes.length < 200_000])).toEqual(
+    sent.map(() => ["image/jpeg", true]),
+  );
+  // Between the two: which colours fill two plain pictures.
+  expect(await Promise.all(sent.flatMap(picturesOf).map(describeByColour))).toEqual([
+    simulated("blue", "768 by 384"),
+    expect.stringContaining("orange"),
+    expect.stringContaining("violet"),
+    simulated("red"),
   ]);
   expect(await wordsOf(red)).toEqual([simulated("red"), "model"]);
   expect(await wordsOf(blue)).toEqual([simulated("blue", "768 by 384"), "model"]);
@@ -113,10 +120,9 @@ test("pictures without words are described, newest first and one at a time, and 
   expect(items.map(({ id }) => id)).toEqual([blue]);
   expect(await asked(() => describe())).toEqual([]);
   const calls = await fixture.services.db.select().from(modelCalls).where(eq(modelCalls.ownerId, ownerId));
-  expect(calls.map(({ stage, errorClass, expectedUsd }) => [stage, errorClass, expectedUsd])).toEqual([
-    ["describer", null, 0],
-    ["describer", null, 0],
-  ]);
+  expect(calls.map(({ stage, errorClass, expectedUsd }) => [stage, errorClass, expectedUsd])).toEqual(
+    sent.map(() => ["describer", null, 0]),
+  );
   expect(await readDescriptionFigures(fixture.services)).toMatchObject({
     model: "local/eyes",
     described: 2,
@@ -254,28 +260,33 @@ test("a server whose model is gone or unknown gives up no picture", async () => 
   expect(wrong).toEqual([]);
 });
 
-/** The server counts the words alone. */
-const uncounted = { readTokens: 90 };
+/** Servers that count the words alone, nothing, or words that they add themselves. */
+const counts = [{ readTokens: 90 }, { readTokens: 0 }, { readTokens: 500 }];
 
-test("a model that is not shown the pictures describes none, and admins are told", async () => {
-  const id = await addPicture();
-  const blind = { ...fixture.services, env: { ...fixture.services.env, LLM_VISION_MODEL: "local/blind" } };
-  const look = () => describePictures(blind, { signal, isRecent: false });
-  llm.answer = (request) =>
-    /colour/i.test(textOf(request.messages[0] ?? { role: "user" }))
-      ? { text: "Blue", ...uncounted }
-      : { text: "A cosy café with wooden tables and warm light.", ...uncounted };
-  expect(await asked(look)).toHaveLength(2);
-  await passTime();
-  expect(await asked(look)).toHaveLength(0);
-  expect(await wordsOf(id)).toEqual(["", null]);
-  expect((await readDescriptionFigures(blind))?.failure?.reason).toContain("does not see the pictures");
-  const tries = await fixture.services.db.select().from(descriptionTries);
-  expect(tries.filter(({ imageId }) => imageId === id)).toEqual([]);
-});
+test.each(counts)(
+  "a model that is not shown the pictures describes none, and admins are told: %o",
+  async (counted) => {
+    const id = await addPicture();
+    const model = `local/blind-${counted.readTokens}`;
+    const blind = { ...fixture.services, env: { ...fixture.services.env, LLM_VISION_MODEL: model } };
+    const look = () => describePictures(blind, { signal, isRecent: false });
+    llm.answer = (request) =>
+      /colour/i.test(textOf(request.messages[0] ?? { role: "user" }))
+        ? { text: "Blue", ...counted }
+        : { text: "A cosy café with wooden tables and warm light.", ...counted };
+    await passTime();
+    expect(await asked(look)).toHaveLength(2);
+    await passTime();
+    expect(await asked(look)).toHaveLength(0);
+    expect(await wordsOf(id)).toEqual(["", null]);
+    expect((await readDescriptionFigures(blind))?.failure?.reason).toContain("does not see the pictures");
+    const tries = await fixture.services.db.select().from(descriptionTries);
+    expect(tries.filter(({ imageId }) => imageId === id)).toEqual([]);
+  },
+);
 
-test.each([uncounted, { readTokens: 0 }])(
-  "a model that sees is asked once for two colours where no tokens of a picture are counted: %o",
+test.each(counts)(
+  "a model that sees is asked once for two colours, whatever its server counts: %o",
   async (counted) => {
     const ids = [await addPicture(), await addPicture("blue"), await addPicture("green")];
     const model = `local/sees-${counted.readTokens}`;
