@@ -58,6 +58,33 @@ test("D1 pictures that are selected get the same steps in one order; one is left
     expect(await readPixel(page, job.outputs[0]?.imageId ?? "", 2, 2)).toEqual([0x5f, 0x8a, 0x6b, 255]);
 });
 
+test("D1 pictures of several sizes are cropped to one shape", async ({ page }) => {
+  await beGuest(page);
+  for (const sample of ["garment_tee.jpg", "rocket.jpg"] as const) await uploadSample(page, sample, 256);
+  await page.goto("/gallery");
+  for (const name of ["garment_tee", "rocket"])
+    await page.getByRole("checkbox", { name: new RegExp(`Select ${name}`) }).click();
+  await page.getByRole("toolbar", { name: "Selection" }).getByRole("button", { name: "Process" }).click();
+  await page.getByRole("menuitem", { name: "Edit all…" }).click();
+  const steps = page.getByRole("list", { name: "Steps" });
+  await page.getByRole("button", { name: "Add a step" }).click();
+  await page.getByRole("menuitem", { name: "Crop", exact: true }).click();
+  await steps.getByRole("button", { name: /^Remove .*Background/ }).click();
+  const crop = steps.getByRole("listitem", { name: "Step 1: Crop" });
+  await crop.getByRole("radio", { name: "5:4" }).click();
+  await crop.getByRole("button", { name: "Upright" }).click();
+  await expect(crop.getByRole("radio", { name: "4:5" })).toBeChecked();
+  expect(await findBarriers(page)).toEqual([]);
+  await page.keyboard.press("Control+Enter");
+  await expect(page).toHaveURL(/\/batches\//);
+  await expect(page.getByRole("main").getByRole("status")).toContainText("2 of 2 done");
+  const batch = await page.request.get(`/api/v1/batches/${page.url().split("/").at(-1) ?? ""}`);
+  const { jobs }: { jobs: { job: { params: { rect: { width: number; height: number } } } }[] } =
+    await batch.json();
+  expect(jobs).toHaveLength(2);
+  for (const { job } of jobs) expect(job.params.rect.width / job.params.rect.height).toBeCloseTo(0.8, 1);
+});
+
 test("@all D1 without pictures the page says where to choose some", async ({ page }) => {
   await beGuest(page);
   await page.goto("/edit");

@@ -121,6 +121,23 @@ test("the end of a batch is told also where its last job was told before", async
   ]);
 });
 
+test("a step gets its shape by the size of the result before, which nobody knew when it was ordered", async () => {
+  const crop = { kind: "crop", params: { shape: "1:2" } };
+  const { id, results } = await sendDue(1, crop);
+  const [stored] = await scene.services.db
+    .select()
+    .from(schema.images)
+    .where(inArray(schema.images.id, results));
+  expect(await beginSteps(scene.services, { batchId: id })).toBe(1);
+  const { widthPx = 0, heightPx = 0 } = stored ?? {};
+  const width = Math.round(heightPx / 2);
+  const rect = { left: Math.floor((widthPx - width) / 2), top: 0, width, height: heightPx };
+  expect((await open(id)).jobs[0]?.job).toMatchObject({
+    kind: "crop",
+    params: { turns: 0, mirror: false, angle: 0, rect },
+  });
+});
+
 async function readPictures(jobId: string) {
   const { db } = scene.services;
   const { jobInputs, jobOutputs } = schema;

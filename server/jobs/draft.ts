@@ -19,6 +19,7 @@ import {
 } from "./params.ts";
 import { type Inputs, type NewInput, recallInputs, rememberInputs } from "./pictures.ts";
 import type { SubmitRequest } from "./request.ts";
+import { withoutShape } from "./shape.ts";
 
 export interface Submitter {
   readonly userId: string;
@@ -71,6 +72,8 @@ export interface Draft {
 }
 
 export interface NewJob extends Draft {
+  /** Still with the shape that was asked for: a step of a batch gets it when the size of its picture is known. */
+  readonly request: SubmitRequest;
   readonly inputs: Inputs;
   readonly quote: Quote;
   readonly row: ReturnType<typeof rowOf> & ReturnType<typeof markOf>;
@@ -83,10 +86,11 @@ export async function prepare(services: Services, asked: Draft): Promise<NewJob>
   if (options.newInputs) rememberInputs(services.db, options.newInputs.images);
   const inputs = await recallInputs(services.db, options.submitter.userId, draft.request);
   await requireConsent(services, draft, inputs);
-  const quote = await readOwnQuote(services, draft, inputs);
+  const fitting = { ...draft, request: withoutShape(draft.request, inputs) };
+  const quote = await readOwnQuote(services, fitting, inputs);
   const { maxCharged } = services.config.limits;
   const { candidate } = quote.placed;
-  const request = withoutStyleNegative(asked, draft, candidate.workflow);
+  const request = withoutStyleNegative(asked, fitting, candidate.workflow);
   const { params, metadata } = options.keepsUnused
     ? resolveTolerantly(request, candidate)
     : { params: resolveParams(request, candidate), metadata: request.metadata };
@@ -95,7 +99,7 @@ export async function prepare(services: Services, asked: Draft): Promise<NewJob>
   const mark = markOf({ ...request, metadata }, maxCharged);
   return {
     ...draft,
-    request,
+    request: withoutStyleNegative(asked, draft, candidate.workflow),
     quote,
     inputs,
     row: { ...rowOf({ ...draft, request }, quote, { inputs, params }), ...mark },

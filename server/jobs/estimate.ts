@@ -18,6 +18,7 @@ import type { Services } from "../services.ts";
 import { currentWords } from "../words.ts";
 import { agreementTo, type CloudQuote, readCloudQuote } from "./agreement.ts";
 import { readInputs } from "./pictures.ts";
+import { withoutShape } from "./shape.ts";
 import { type Job, jobFromRow } from "./job.ts";
 import { resolveParams, sizeClassesOf } from "./params.ts";
 import { parseSubmit, type SubmitRequest } from "./request.ts";
@@ -60,8 +61,9 @@ export async function estimate(
   input: unknown,
   submitter: Submitter,
 ): Promise<EstimateAnswer> {
-  const request = parseSubmit(input);
-  const inputs = await readInputs(services.db, submitter.userId, withoutStandIn(request));
+  const asked = parseSubmit(input);
+  const inputs = await readInputs(services.db, submitter.userId, withoutStandIn(asked));
+  const request = withoutShape(asked, inputs);
   const sizeClassOf = sizeClassesOf(request, inputs);
   const quote = await readQuote(services, { request, asker: submitter, maxAgeMs: 0, sizeClassOf }).catch(
     refusal,

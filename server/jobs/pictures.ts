@@ -12,7 +12,10 @@ import type { SubmitRequest } from "./request.ts";
 export type InputImage = typeof schema.images.$inferSelect;
 
 /** The facts of a picture that a request needs; they never change. */
-type InputFacts = Pick<InputImage, "id" | "role" | "widthPx" | "heightPx" | "storedSha256">;
+export type InputFacts = Pick<InputImage, "id" | "role" | "widthPx" | "heightPx" | "storedSha256"> & {
+  /** The result of a job that has not run: its size may be another one. */
+  readonly isToCome?: boolean;
+};
 export type Inputs = ReadonlyMap<InputRole, InputFacts>;
 
 /**
@@ -96,7 +99,8 @@ function toInputs(request: SubmitRequest, rows: readonly InputFacts[]): Inputs {
   return inputs;
 }
 
-function checkSizes(request: SubmitRequest, inputs: Inputs): void {
+/** Throws what `readInputs` does for sizes. */
+export function checkSizes(request: SubmitRequest, inputs: Inputs): void {
   const image = inputs.get("image") ?? inputs.get("person");
   const mask = inputs.get("mask");
   if (image && mask && (image.widthPx !== mask.widthPx || image.heightPx !== mask.heightPx)) {

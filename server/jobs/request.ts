@@ -24,6 +24,10 @@ const text = z.string().trim().max(pictureLimits.promptCharacters).refine(isStor
 const prompt = text.min(1).meta({ pattern: String.raw`\S` });
 /** By how much one side of a picture grows. */
 const margin = z.number().int().min(0).max(pictureLimits.expandSidePx).default(0);
+const margins = ["left", "top", "right", "bottom"] as const;
+const grown = (name: string) => ({ required: [name], properties: { [name]: { minimum: 1 } } });
+/** Width to height, such as `4:5`, for pictures of any size. */
+const shape = z.string().regex(/^[1-9]\d{0,2}:[1-9]\d{0,2}$/, "is width to height, such as 4:5");
 const side = z.number().int().min(64).max(4_096).optional();
 
 /** Settings of a generating run; the workflow decides which of them it uses and in which range. */
@@ -151,6 +155,7 @@ export const kindParams = {
       .describe(
         "The part that is kept, in pixels of the straightened picture: the smallest upright rectangle that holds all of it, whose corners are transparent. Default: the largest part of the picture's shape without an empty corner.",
       ),
+    shape: shape.optional().describe("In place of `rect`: the largest part of this shape, in the middle."),
   }),
   restore: z.strictObject({}),
   expand: z
@@ -159,16 +164,15 @@ export const kindParams = {
       top: margin,
       right: margin,
       bottom: margin,
+      shape: shape.optional().describe("In place of the margins: what the picture grows to on two sides."),
       prompt: prompt.optional().describe("What is there. Default: what continues the picture."),
       ...drawing,
     })
-    .refine(({ left, top, right, bottom }) => left + top + right + bottom > 0, "one side at least must grow")
-    .meta({
-      anyOf: ["left", "top", "right", "bottom"].map((name) => ({
-        required: [name],
-        properties: { [name]: { minimum: 1 } },
-      })),
-    }),
+    .refine(
+      (params) => params.shape !== undefined || margins.some((name) => params[name] > 0),
+      "one side at least must grow",
+    )
+    .meta({ anyOf: [...margins.map(grown), { required: ["shape"] }] }),
 } as const satisfies Record<JobKind, z.ZodType>;
 
 /** The first further picture that is given without the one before it. */

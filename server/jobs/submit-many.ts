@@ -10,6 +10,7 @@ import { rulesFor } from "./admission.ts";
 import { agreementTo, type CloudQuote, readCloudQuote } from "./agreement.ts";
 import { type NewJob, prepare, type SubmitOptions, type Submitter } from "./draft.ts";
 import type { NewInput } from "./pictures.ts";
+import { sizeAfter } from "./shape.ts";
 import { draftOf, refusedBy, type StoredJob, storeJob } from "./submit.ts";
 
 /** A job with the place that it would get, and what a provider would charge. */
@@ -141,17 +142,17 @@ const usualSidePx = 1_024;
 /** The result of a job that has not run, as far as it can be told. */
 function standInFor({ id, request, inputs, options }: NewJob): NewInput {
   const { submitter } = options;
-  const source = inputs.get("image") ?? inputs.get("person");
+  const after = sizeAfter(request, inputs);
   const { width, height }: { width?: number | undefined; height?: number | undefined } =
     "width" in request.params ? request.params : {};
-  const scale = request.kind === "upscale" ? request.params.scale : 1;
   return {
     id,
     ownerId: submitter.userId,
     role: "result",
-    widthPx: (width ?? source?.widthPx ?? usualSidePx) * scale,
-    heightPx: (height ?? source?.heightPx ?? usualSidePx) * scale,
+    widthPx: width ?? after?.widthPx ?? usualSidePx,
+    heightPx: height ?? after?.heightPx ?? usualSidePx,
     storedSha256: "",
+    isToCome: true,
   };
 }
 

@@ -35,6 +35,14 @@ export interface Shape {
   readonly isTall: boolean;
 }
 
+/** Those that mean the same for pictures of any size. */
+export const fixedRatios = ratioNames.filter((name) => name !== "free" && name !== "original");
+
+/** `4:5` of the preset `5:4` that is turned. */
+export function shownRatio({ ratio, isTall }: Shape): string {
+  return isTall ? ratio.split(":").toReversed().join(":") : ratio;
+}
+
 /** Width ÷ height that a frame of a picture must have; null when it is free. */
 export function ratioOf(picture: Size, { ratio, isTall }: Shape): number | null {
   if (ratio === "free") return null;

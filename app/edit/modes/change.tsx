@@ -85,6 +85,56 @@ function References({ ids, most, isUploading, upload, onRemove }: ReferencesProp
   );
 }
 
+/** One more, as long as there is a place for it. */
+export function withReference(ids: readonly string[], id: string): readonly string[] {
+  return ids.includes(id) ? ids : [...ids, id].slice(0, referenceRoles.length);
+}
+
+interface Lack {
+  readonly count: number;
+  readonly most: number;
+}
+
+/** Why no workflow is there for so many references. */
+export function lackOfReferences(
+  t: ReturnType<typeof useTranslations<"edit">>,
+  { count, most }: Lack,
+): string {
+  if (count > most && most > 0) return t("referencesTooMany", { most });
+  return t(most > count ? "referenceNeeded" : "modes.change.none");
+}
+
+interface ReferenceChoiceProps extends ReferencesProps {
+  /** Not offered from the gallery. */
+  readonly leftOut: readonly string[];
+  readonly onAdd: (imageId: string) => void;
+}
+
+/** References of a prompt: those that are chosen, and where further ones come from. */
+export function ReferenceChoice({ leftOut, onAdd, ...references }: ReferenceChoiceProps) {
+  const t = useTranslations("edit");
+  const { ids, most, upload } = references;
+  return (
+    <>
+      {most < referenceRoles.length ? (
+        <p className="text-xs text-quiet">{t("referencesMost", { most })}</p>
+      ) : null}
+      <References {...references} />
+      {ids.length < most ? (
+        <>
+          <TakesFiles take={upload} />
+          <GalleryStrip
+            title={t("referenceFromGallery")}
+            leftOut={[...leftOut, ...ids]}
+            chosenId={null}
+            onChoose={onAdd}
+          />
+        </>
+      ) : null}
+    </>
+  );
+}
+
 /** References of the mode, and how they come and go. */
 function useReferences({ modes, most }: Pick<ModeProps, "modes"> & { readonly most: number }) {
   const { read, change } = modes;
@@ -94,11 +144,7 @@ function useReferences({ modes, most }: Pick<ModeProps, "modes"> & { readonly mo
       change("change", { referenceIds: next(read().settings.change.referenceIds) }),
     [change, read],
   );
-  const add = useCallback(
-    (id: string) =>
-      set((before) => (before.includes(id) ? before : [...before, id].slice(0, referenceRoles.length))),
-    [set],
-  );
+  const add = useCallback((id: string) => set((before) => withReference(before, id)), [set]);
   const remove = (id: string) => set((before) => before.filter((one) => one !== id));
   const uploads = usePictureUploads({ most: Math.max(0, most - ids.length), onStored: add });
   return { ids, add, remove, ...uploads };
@@ -115,8 +161,7 @@ export function ChangeMode({ image, session, modes, isBusy, onJob, candidates }:
   const prompt = text.trim();
   const request = changeRequest(image.id, { prompt, referenceIds: ids }, workflow);
   const obstacle = () => {
-    if (workflow === undefined && ids.length > most && most > 0) return t("referencesTooMany", { most });
-    if (workflow === undefined) return t(most > ids.length ? "referenceNeeded" : "modes.change.none");
+    if (workflow === undefined) return lackOfReferences(t, { count: ids.length, most });
     if (isUploading) return t("modes.change.sending");
     return prompt === "" ? t("modes.promptMissing") : null;
   };
@@ -129,21 +174,15 @@ export function ChangeMode({ image, session, modes, isBusy, onJob, candidates }:
         value={text}
         onChange={(next) => change({ prompt: next })}
       />
-      {most < referenceRoles.length ? (
-        <p className="text-xs text-quiet">{t("referencesMost", { most })}</p>
-      ) : null}
-      <References ids={ids} most={most} isUploading={isUploading} upload={upload} onRemove={remove} />
-      {ids.length < most ? (
-        <>
-          <TakesFiles take={upload} />
-          <GalleryStrip
-            title={t("referenceFromGallery")}
-            leftOut={[image.id, ...ids]}
-            chosenId={null}
-            onChoose={add}
-          />
-        </>
-      ) : null}
+      <ReferenceChoice
+        ids={ids}
+        most={most}
+        leftOut={[image.id]}
+        isUploading={isUploading}
+        upload={upload}
+        onAdd={add}
+        onRemove={remove}
+      />
       <ModeAction
         icon={<Wand aria-hidden />}
         label={t("change")}

@@ -1,5 +1,6 @@
 import type { OfferedWorkflow } from "../../client/queries.ts";
 import { choiceOf } from "../../client/submit/job.ts";
+import { type Shape, shownRatio } from "../frame/rect.ts";
 import { type BackgroundSettings, type ModeSettings, referenceRoles } from "./mode-settings.ts";
 
 /** What stands out of a picture, on the ground that was chosen. */
@@ -42,6 +43,21 @@ export function upscaleRequest(image: string, scale: 2 | 4, workflow: OfferedWor
 
 export function facesRequest(image: string) {
   return { kind: "restore_faces", inputs: { image } } as const;
+}
+
+/** The largest part of a shape, from the middle of a picture of any size. */
+export function cropRequest(image: string, shape: Shape) {
+  return { kind: "crop", params: { shape: shownRatio(shape) }, inputs: { image } } as const;
+}
+
+/** A picture of any size that grows to a shape. */
+export function growRequest(image: string, { prompt, ...shape }: Shape & { readonly prompt: string }) {
+  const text = prompt.trim();
+  return {
+    kind: "expand",
+    params: { shape: shownRatio(shape), ...(text === "" ? {} : { prompt: text }) },
+    inputs: { image },
+  } as const;
 }
 
 /** Without settings it is enough for a price and a time. */

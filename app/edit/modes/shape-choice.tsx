@@ -3,27 +3,27 @@ import { RectangleHorizontal, RectangleVertical } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { IconButton } from "../../ui/button.tsx";
 import { ChoiceGrid } from "../../ui/choice-grid.tsx";
-import { type RatioName, ratioNames, type Shape } from "../frame/rect.ts";
-
-/** `4:5` of the preset `5:4` that is turned. */
-function shownRatio(name: RatioName, isTall: boolean): string {
-  return isTall ? name.split(":").toReversed().join(":") : name;
-}
+import { type RatioName, ratioNames, type Shape, shownRatio } from "../frame/rect.ts";
 
 interface ShapeChoiceProps {
   readonly shape: Shape;
   readonly onReshape: (shape: Shape) => void;
+  /** Those to choose from; all by default. */
+  readonly names?: readonly RatioName[];
 }
 
 /** The shapes that a frame can be given. */
-export function RatioChoice({ shape: { ratio, isTall }, onReshape }: ShapeChoiceProps) {
+export function RatioChoice({ shape: { ratio, isTall }, onReshape, names = ratioNames }: ShapeChoiceProps) {
   const t = useTranslations("edit.shape");
-  const names: Partial<Record<RatioName, string>> = { free: t("free"), original: t("original") };
+  const own: Partial<Record<RatioName, string>> = { free: t("free"), original: t("original") };
   return (
     <ChoiceGrid
       label={t("ratio")}
       value={ratio}
-      options={ratioNames.map((name) => ({ value: name, label: names[name] ?? shownRatio(name, isTall) }))}
+      options={names.map((name) => ({
+        value: name,
+        label: own[name] ?? shownRatio({ ratio: name, isTall }),
+      }))}
       className="grid-cols-4"
       onChange={(next) => onReshape({ ratio: next, isTall })}
     />
@@ -31,7 +31,7 @@ export function RatioChoice({ shape: { ratio, isTall }, onReshape }: ShapeChoice
 }
 
 /** Turns the chosen shape: upright instead of wide, and back. */
-export function TallButton({ shape: { ratio, isTall }, onReshape }: ShapeChoiceProps) {
+export function TallButton({ shape: { ratio, isTall }, onReshape }: Omit<ShapeChoiceProps, "names">) {
   const t = useTranslations("edit.shape");
   const isShaped = ratio !== "free" && ratio !== "original" && ratio !== "1:1";
   return (

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { mostSteps, readRecipe, severalRequest, stepOf } from "./recipe.ts";
 
 const [a, b] = ["0198c0de-0000-7000-8000-000000000001", "0198c0de-0000-7000-8000-000000000002"] as const;
-const offers = { change: undefined, byFour: { isPossible: false, workflow: undefined } };
+const offers = { changeWith: () => undefined, byFour: { isPossible: false, workflow: undefined } };
 const order = { imageIds: [a, b], title: "two", offers, isQuote: false };
 
 const white = stepOf("background", { what: "colour", colour: "#ffffff" });
@@ -53,20 +53,55 @@ test("a stored recipe is read as far as it fits", () => {
   const kept = [white, brighter];
   expect(readRecipe(JSON.stringify(kept))).toEqual(kept);
   const fresh = [stepOf("background")];
-  for (const broken of [null, "", "{", "null", "7", "[]", "{}", '[null, 3, {"mode": "crop"}]'])
+  for (const broken of [null, "", "{", "null", "7", "[]", "{}", '[null, 3, {"mode": "remove"}]'])
     expect(readRecipe(broken)).toEqual(fresh);
   const odd = [{ mode: "adjust", settings: { light: 9_000, contrast: 5 } }];
   expect(readRecipe(JSON.stringify(odd))).toEqual([stepOf("adjust", { contrast: 5 })]);
   expect(readRecipe(JSON.stringify(Array.from({ length: 9 }, () => white)))).toHaveLength(mostSteps);
 });
 
-test("what belongs to one picture is none of a recipe: a painted ground, references", () => {
+test("what is made or drawn on one picture is none of a recipe: a painted ground, a free frame", () => {
   const painted = { mode: "background", settings: { what: "prompt", prompt: "a beach" } };
-  const referring = { mode: "change", settings: { prompt: "p", referenceIds: [a] } };
-  expect(readRecipe(JSON.stringify([painted, referring]))).toMatchObject([
+  const free = { mode: "crop", settings: { ratio: "free", frame: { x: 0, y: 0, width: 9, height: 9 } } };
+  const own = { mode: "expand", settings: { ratio: "original", left: 9, prompt: "sky" } };
+  expect(readRecipe(JSON.stringify([painted, free, own]))).toMatchObject([
     { settings: { what: "transparent" } },
-    { settings: { prompt: "p", referenceIds: [] } },
+    { settings: { ratio: "1:1" } },
+    { settings: { ratio: "1:1", prompt: "sky" } },
   ]);
+});
+
+test("shapes are ordered as such, since the pictures have many sizes", () => {
+  const crop = stepOf("crop", { ratio: "5:4", isTall: true });
+  const grow = stepOf("expand", { ratio: "16:9", isTall: false, left: 9, prompt: " sky " });
+  expect(severalRequest({ ...order, imageIds: [a], recipe: [crop, grow] })).toMatchObject({
+    jobs: [
+      {
+        kind: "crop",
+        inputs: { image: a },
+        params: { shape: "4:5" },
+        steps: [{ kind: "expand", inputs: {}, params: { shape: "16:9", prompt: "sky" } }],
+      },
+    ],
+  });
+  expect(severalRequest({ ...order, imageIds: [a], recipe: [stepOf("expand")] })).toMatchObject({
+    jobs: [{ params: { shape: "1:1" } }],
+  });
+});
+
+test("references go with the prompt, to a workflow that takes so many", () => {
+  const workflow = { name: "two", cloud: null };
+  const asked: number[] = [];
+  const changeWith = (count: number) => {
+    asked.push(count);
+    return workflow as unknown as ReturnType<typeof offers.changeWith>;
+  };
+  const recipe = [white, stepOf("change", { prompt: "p", referenceIds: [a, b] })];
+  expect(severalRequest({ ...order, recipe, offers: { ...offers, changeWith } })).toMatchObject({
+    jobs: [{ steps: [{ kind: "edit", inputs: { reference: a, reference2: b } }] }, {}],
+  });
+  expect(new Set(asked)).toEqual(new Set([2]));
+  expect(readRecipe(JSON.stringify(recipe))).toEqual(recipe);
 });
 
 test("pictures are upscaled by 2 where no engine is left that does it by 4", () => {

@@ -2,17 +2,20 @@ import type { BatchInput } from "@atelier/server/batches";
 import type { SubmitInput } from "@atelier/server/jobs";
 import { isNeutral } from "@atelier/server/retouch";
 import type { OfferedWorkflow } from "../../client/queries.ts";
+import { fixedRatios } from "../frame/rect.ts";
 import { type ModeSettings, readSettings } from "../modes/mode-settings.ts";
 import {
   adjustRequest,
   changeRequest,
+  cropRequest,
   facesRequest,
   groundRequest,
+  growRequest,
   upscaleRequest,
 } from "../modes/requests.ts";
 
 /** Modes of the editor that are about a whole picture whatever its size, so that many can have the same. */
-export const stepModes = ["background", "change", "enhance", "adjust"] as const;
+export const stepModes = ["background", "change", "enhance", "adjust", "crop", "expand"] as const;
 export type StepMode = (typeof stepModes)[number];
 
 /** What is done to each picture, one step on the result of the other. */
@@ -30,14 +33,14 @@ const isStepMode = (value: unknown): value is StepMode => stepModes.some((mode) 
 /** A step of a mode with what is stored of its settings; what does not fit is as in a new one. */
 export function stepOf(mode: StepMode, stored?: unknown): Step {
   // Safe cast: the settings of this mode.
-  return { mode, settings: readSettings(mode, stored) } as Step;
+  return plain({ mode, settings: readSettings(mode, stored) } as Step);
 }
 
-/** The recipe that a text of JSON holds; one step at least. A background that a prompt paints is none of a recipe. */
+/** The recipe that a text of JSON holds; one step at least. */
 export function readRecipe(text: string | null): Recipe {
   const steps = listOf(text).flatMap((entry) => {
     const { mode, settings }: { mode?: unknown; settings?: unknown } = Object(entry);
-    return isStepMode(mode) ? [plain(stepOf(mode, settings))] : [];
+    return isStepMode(mode) ? [stepOf(mode, settings)] : [];
   });
   return steps.length === 0 ? [stepOf("background")] : steps.slice(0, mostSteps);
 }
@@ -51,16 +54,21 @@ function listOf(text: string | null): readonly unknown[] {
   }
 }
 
-/** The selection of what a prompt paints is made on the page, for one picture. References are those of one picture, too. */
+/** Without what is made or drawn on one picture: the selection that a prompt fills, a frame or margins that have no shape. */
 function plain(step: Step): Step {
   if (step.mode === "background" && step.settings.what === "prompt")
     return { ...step, settings: { ...step.settings, what: "transparent" } };
-  return step.mode === "change" ? { ...step, settings: { ...step.settings, referenceIds: [] } } : step;
+  if (step.mode !== "crop" && step.mode !== "expand") return step;
+  const { ratio } = step.settings;
+  if (fixedRatios.some((name) => name === ratio)) return step;
+  // Safe cast: only the shape is another one.
+  return { ...step, settings: { ...step.settings, ratio: "1:1" } } as Step;
 }
 
 /** The workflows that a recipe may name; undefined: the server chooses. */
 export interface Offers {
-  readonly change: OfferedWorkflow | undefined;
+  /** For so many references. */
+  readonly changeWith: (references: number) => OfferedWorkflow | undefined;
   readonly byFour: { readonly isPossible: boolean; readonly workflow: OfferedWorkflow | undefined };
 }
 
@@ -83,7 +91,7 @@ function requestOf(step: Step, image: string, { offers, isQuote }: Making): Subm
     case "background":
       return groundRequest(image, step.settings);
     case "change":
-      return changeRequest(image, step.settings, offers.change);
+      return changeRequest(image, step.settings, offers.changeWith(step.settings.referenceIds.length));
     case "enhance": {
       if (step.settings.what === "faces") return facesRequest(image);
       // As in the editor: by 2 where no engine is left that upscales by 4.
@@ -94,6 +102,10 @@ function requestOf(step: Step, image: string, { offers, isQuote }: Making): Subm
     }
     case "adjust":
       return adjustRequest(image, isQuote ? undefined : step.settings);
+    case "crop":
+      return cropRequest(image, step.settings);
+    case "expand":
+      return growRequest(image, step.settings);
   }
 }
 

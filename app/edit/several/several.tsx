@@ -3,13 +3,12 @@ import { Images, Plus, TriangleAlert, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { useRouter } from "next/navigation";
-import { useState } from "react";
+import { useCallback, useEffect, useMemo, useState } from "react";
 import { BatchEstimateLine } from "../../batches/estimate-line.tsx";
-import { useWorkflows } from "../../client/cloud.ts";
 import { readIds } from "../../compare/address.ts";
 import { draftKeys, readDraft, writeDraft } from "../../client/leaving.ts";
-import { useCapabilities, useCapability, useImage } from "../../client/queries.ts";
-import { useBatchEstimate, useSubmitBatch } from "../../client/submit/batch.ts";
+import { useImage } from "../../client/queries.ts";
+import { useSubmitBatch } from "../../client/submit/batch.ts";
 import { OwnOnlyChoice } from "../../parts/own-only.tsx";
 import { PageHeader } from "../../parts/page-parts.tsx";
 import { RunButton } from "../../parts/run-button.tsx";
@@ -18,49 +17,9 @@ import { Button, buttonStyle, cx } from "../../ui/button.tsx";
 import { EmptyState } from "../../ui/display.tsx";
 import { useIsHydrated } from "../../ui/hooks.ts";
 import { Menu, MenuItem } from "../../ui/overlays.tsx";
-import { findForReferences } from "../modes/change.tsx";
-import { useUpscaleByFour } from "../modes/enhance.tsx";
-import {
-  lackOf,
-  mostSteps,
-  type Offers,
-  readRecipe,
-  type Recipe,
-  severalRequest,
-  type Step,
-  stepModes,
-  stepOf,
-} from "./recipe.ts";
+import { useOrder } from "./order.ts";
+import { mostSteps, readRecipe, type Recipe, type Step, stepModes, stepOf } from "./recipe.ts";
 import { StepCard } from "./step-card.tsx";
-
-const kindOf = (step: Step) => {
-  if (step.mode === "enhance") return step.settings.what === "faces" ? "restore_faces" : "upscale";
-  return ({ background: "remove_background", change: "edit", adjust: "adjust" } as const)[step.mode];
-};
-
-/** Why a step cannot run now, or what is missing in it; null when nothing is. */
-function useObstacles(recipe: Recipe, offers: Offers): readonly (string | null)[] {
-  const t = useTranslations("edit");
-  const capabilities = {
-    remove_background: useCapability("remove_background"),
-    edit: useCapability("edit"),
-    adjust: useCapability("adjust"),
-    upscale: useCapability("upscale"),
-    restore_faces: useCapability("restore_faces"),
-  };
-  const lacks = {
-    prompt: t("modes.promptMissing"),
-    picture: t("background.pictureMissing"),
-    change: t("modes.adjust.missing"),
-  };
-  return recipe.map((step) => {
-    const capability = capabilities[kindOf(step)];
-    if (capability?.available === false) return capability.reason ?? t("modes.none");
-    if (step.mode === "change" && offers.change === undefined) return t("modes.change.none");
-    const lack = lackOf(step);
-    return lack === null ? null : lacks[lack];
-  });
-}
 
 interface PicturesProps {
   readonly imageIds: readonly string[];
@@ -121,19 +80,29 @@ function Pictures({ imageIds, refusals, onRemove }: PicturesProps) {
   );
 }
 
+const ignore = () => undefined;
+
 interface StepsProps {
   readonly recipe: Recipe;
   readonly obstacles: readonly (string | null)[];
   readonly sampleId: string | null;
   readonly canByFour: boolean;
-  readonly onChange: (recipe: Recipe) => void;
+  /** From what the recipe is then. */
+  readonly onUpdate: (update: (now: Recipe) => Recipe) => void;
 }
 
-function Steps({ recipe, obstacles, sampleId, canByFour, onChange }: StepsProps) {
+function Steps({ recipe, obstacles, sampleId, canByFour, onUpdate }: StepsProps) {
   const t = useTranslations("several");
   const modes = useTranslations("edit.modes");
   const { data: sample } = useImage(sampleId);
   const isFull = recipe.length >= mostSteps;
+  const updates = useMemo(
+    () =>
+      Array.from({ length: mostSteps }, (_, at) => (update: (now: Step) => Step) => {
+        onUpdate((now) => now.map((step, place) => (place === at ? update(step) : step)));
+      }),
+    [onUpdate],
+  );
   return (
     <>
       <ol aria-label={t("steps")} className="flex flex-col gap-3">
@@ -146,12 +115,12 @@ function Steps({ recipe, obstacles, sampleId, canByFour, onChange }: StepsProps)
             obstacle={obstacles[at] ?? null}
             sample={sample}
             canByFour={canByFour}
-            onChange={(next) => onChange(recipe.with(at, next))}
-            onRemove={recipe.length === 1 ? null : () => onChange(recipe.toSpliced(at, 1))}
+            onUpdate={updates[at] ?? ignore}
+            onRemove={recipe.length === 1 ? null : () => onUpdate((now) => now.toSpliced(at, 1))}
             onUp={
               at === 0
                 ? null
-                : () => onChange(recipe.toSpliced(at - 1, 2, ...recipe.slice(at - 1, at + 1).toReversed()))
+                : () => onUpdate((now) => now.toSpliced(at - 1, 2, ...now.slice(at - 1, at + 1).toReversed()))
             }
           />
         ))}
@@ -165,7 +134,7 @@ function Steps({ recipe, obstacles, sampleId, canByFour, onChange }: StepsProps)
         }
       >
         {stepModes.map((mode) => (
-          <MenuItem key={mode} onSelect={() => onChange([...recipe, stepOf(mode)])}>
+          <MenuItem key={mode} onSelect={() => onUpdate((now) => [...now, stepOf(mode)])}>
             {modes(`${mode}.name`)}
           </MenuItem>
         ))}
@@ -178,44 +147,18 @@ function Steps({ recipe, obstacles, sampleId, canByFour, onChange }: StepsProps)
 function useKept() {
   const [imageIds, setImages] = useState(() => readIds(readDraft(draftKeys.several)));
   const [recipe, setRecipe] = useState(() => readRecipe(readDraft(draftKeys.recipe)));
+  // An upload that ends changes what the recipe is then.
+  const updateRecipe = useCallback((update: (now: Recipe) => Recipe) => setRecipe(update), []);
+  useEffect(() => writeDraft(draftKeys.recipe, JSON.stringify(recipe)), [recipe]);
   return {
     imageIds,
     recipe,
+    updateRecipe,
     keepImages: (ids: readonly string[]) => {
       setImages(ids);
       writeDraft(draftKeys.several, ids.join(","));
     },
-    keepRecipe: (next: Recipe) => {
-      setRecipe(next);
-      writeDraft(draftKeys.recipe, JSON.stringify(next));
-    },
   };
-}
-
-type Chosen = Pick<ReturnType<typeof useKept>, "imageIds" | "recipe">;
-
-/** What is ordered for the pictures; why it cannot be yet, and what it would cost. */
-function useOrder({ imageIds, recipe }: Chosen) {
-  const t = useTranslations("several");
-  const modes = useTranslations("edit.modes");
-  const byFour = useUpscaleByFour();
-  const offers = { change: findForReferences(useWorkflows("edit"), 0), byFour };
-  const obstacles = useObstacles(recipe, offers);
-  const most = useCapabilities()?.limits.maxBatchJobs ?? Infinity;
-  const names = recipe.map(({ mode }) => modes(`${mode}.name`));
-  const title = t("batch", { steps: names.join(" → "), count: imageIds.length });
-  const isTooMany = imageIds.length > most;
-  const isReady = !isTooMany && obstacles.every((obstacle) => obstacle === null);
-  const ordered = { imageIds, recipe, title, offers };
-  const answer = useBatchEstimate(isReady ? severalRequest({ ...ordered, isQuote: true }) : null);
-  const input = isReady ? severalRequest({ ...ordered, isQuote: false }) : null;
-  const refusals = new Map(
-    (answer?.refused ?? []).flatMap(({ position, message }) => {
-      const id = imageIds[position];
-      return id === undefined ? [] : [[id, message] as const];
-    }),
-  );
-  return { input, answer, refusals, obstacles, canByFour: byFour.isPossible, limit: isTooMany ? most : null };
 }
 
 interface RoomProps extends ReturnType<typeof useKept> {
@@ -223,7 +166,7 @@ interface RoomProps extends ReturnType<typeof useKept> {
   readonly start: ReturnType<typeof useSubmitBatch>["mutate"];
 }
 
-function Room({ imageIds, recipe, keepImages, keepRecipe, isBusy, start }: RoomProps) {
+function Room({ imageIds, recipe, keepImages, updateRecipe, isBusy, start }: RoomProps) {
   const t = useTranslations("several");
   const { input, answer, refusals, obstacles, canByFour, limit } = useOrder({ imageIds, recipe });
   const count = imageIds.length;
@@ -240,7 +183,7 @@ function Room({ imageIds, recipe, keepImages, keepRecipe, isBusy, start }: RoomP
           obstacles={obstacles}
           sampleId={imageIds[0] ?? null}
           canByFour={canByFour}
-          onChange={keepRecipe}
+          onUpdate={updateRecipe}
         />
         <OwnOnlyChoice />
         <div className="sticky bottom-(--tabs) z-1 -my-3 flex flex-col gap-2 bg-paper py-3 wide:bottom-0">

@@ -3,16 +3,20 @@ import { ArrowUp, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useCallback } from "react";
 import type { ImageView } from "@atelier/server/images";
+import { useWorkflows } from "../../client/cloud.ts";
 import { imageUrl } from "../../client/urls.ts";
 import { usePictureUploads } from "../../pictures/picture-input.tsx";
 import { IconButton } from "../../ui/button.tsx";
 import { ChoiceGrid } from "../../ui/choice-grid.tsx";
 import { AdjustLayer } from "../adjust/preview-layer.tsx";
 import { AdjustSliders } from "../modes/adjust.tsx";
+import { fixedRatios, type Shape } from "../frame/rect.ts";
+import { mostReferences, ReferenceChoice, withReference } from "../modes/change.tsx";
 import { EnhanceChoice, ScaleChoice } from "../modes/enhance.tsx";
 import { ColourChoice, PictureChoice } from "../modes/ground-choice.tsx";
 import { type BackgroundSettings, grounds } from "../modes/mode-settings.ts";
 import { PromptField } from "../modes/parts.tsx";
+import { RatioChoice, TallButton } from "../modes/shape-choice.tsx";
 import type { Step } from "./recipe.ts";
 
 type StepFor<Mode extends Step["mode"]> = Extract<Step, { readonly mode: Mode }>;
@@ -26,11 +30,16 @@ interface FieldsProps<Mode extends Step["mode"]> {
 
 const laid = grounds.filter((ground) => ground !== "prompt");
 
-function BackgroundFields({ settings, onChange, sample }: FieldsProps<"background">) {
+/** Fields that an upload changes, too, when it ends: what is set meanwhile stays. */
+interface UploadFieldsProps<Mode extends Step["mode"]> extends Omit<FieldsProps<Mode>, "onChange"> {
+  readonly onUpdate: (update: (now: StepFor<Mode>["settings"]) => StepFor<Mode>["settings"]) => void;
+}
+
+function BackgroundFields({ settings, onUpdate, sample }: UploadFieldsProps<"background">) {
   const t = useTranslations("edit.background");
   const change = useCallback(
-    (changes: Partial<BackgroundSettings>) => onChange({ ...settings, ...changes }),
-    [onChange, settings],
+    (changes: Partial<BackgroundSettings>) => onUpdate((now) => ({ ...now, ...changes })),
+    [onUpdate],
   );
   const onStored = useCallback((id: string) => change({ pictureId: id, position: 0.5 }), [change]);
   const { isUploading, upload } = usePictureUploads({ most: 1, onStored });
@@ -59,15 +68,77 @@ function BackgroundFields({ settings, onChange, sample }: FieldsProps<"backgroun
   );
 }
 
-function ChangeFields({ settings, onChange }: FieldsProps<"change">) {
+function ChangeFields({ settings, onUpdate }: Omit<UploadFieldsProps<"change">, "sample">) {
   const t = useTranslations("edit");
+  const most = mostReferences(useWorkflows("edit"));
+  const { referenceIds: ids } = settings;
+  const add = useCallback(
+    (id: string) => onUpdate((now) => ({ ...now, referenceIds: withReference(now.referenceIds, id) })),
+    [onUpdate],
+  );
+  const { isUploading, upload } = usePictureUploads({ most: Math.max(0, most - ids.length), onStored: add });
   return (
-    <PromptField
-      label={t("changePrompt")}
-      hint={t("changePromptHint")}
-      value={settings.prompt}
-      onChange={(prompt) => onChange({ ...settings, prompt })}
-    />
+    <>
+      <PromptField
+        label={t("changePrompt")}
+        hint={t("changePromptHint")}
+        value={settings.prompt}
+        onChange={(prompt) => onUpdate((now) => ({ ...now, prompt }))}
+      />
+      {most === 0 && ids.length === 0 ? null : (
+        <ReferenceChoice
+          ids={ids}
+          most={most}
+          leftOut={[]}
+          isUploading={isUploading}
+          upload={upload}
+          onAdd={add}
+          onRemove={(id) =>
+            onUpdate((now) => ({ ...now, referenceIds: now.referenceIds.filter((one) => one !== id) }))
+          }
+        />
+      )}
+    </>
+  );
+}
+
+interface ShapeFieldsProps {
+  readonly shape: Shape;
+  readonly onReshape: (shape: Shape) => void;
+}
+
+/** The shape that all pictures get. */
+function ShapeFields(props: ShapeFieldsProps) {
+  return (
+    <div className="flex flex-col gap-2">
+      <RatioChoice {...props} names={fixedRatios} />
+      <div className="-mx-1.5 flex">
+        <TallButton {...props} />
+      </div>
+    </div>
+  );
+}
+
+function GrowFields({ settings, onChange }: Omit<FieldsProps<"expand">, "sample">) {
+  const t = useTranslations("edit.expand");
+  const workflows = useWorkflows("expand")?.filter(({ isLive }) => isLive);
+  // Without a live engine the jobs may wait for one that takes a prompt.
+  const isWordless =
+    (workflows ?? []).length > 0 && workflows?.every(({ params }) => params.prompt === undefined);
+  return (
+    <>
+      <ShapeFields shape={settings} onReshape={(shape) => onChange({ ...settings, ...shape })} />
+      {isWordless ? (
+        <p className="text-xs text-quiet">{t("noPrompt")}</p>
+      ) : (
+        <PromptField
+          label={t("prompt")}
+          hint={t("promptHint")}
+          value={settings.prompt}
+          onChange={(prompt) => onChange({ ...settings, prompt })}
+        />
+      )}
+    </>
   );
 }
 
@@ -127,49 +198,44 @@ interface StepCardProps {
   readonly obstacle: string | null;
   readonly sample: ImageView | undefined;
   readonly canByFour: boolean;
-  readonly onChange: (step: Step) => void;
+  /** From what the step is then. */
+  readonly onUpdate: (update: (now: Step) => Step) => void;
   readonly onRemove: (() => void) | null;
   readonly onUp: (() => void) | null;
 }
 
+type SettingsOf<Mode extends Step["mode"]> = StepFor<Mode>["settings"];
+
 function Fields({
   step,
-  onChange,
+  onUpdate,
   ...others
-}: Pick<StepCardProps, "step" | "onChange" | "sample" | "canByFour">) {
+}: Pick<StepCardProps, "step" | "onUpdate" | "sample" | "canByFour">) {
+  const change = useCallback(
+    (update: (now: SettingsOf<"change">) => SettingsOf<"change">) =>
+      onUpdate((now) => (now.mode === "change" ? { ...now, settings: update(now.settings) } : now)),
+    [onUpdate],
+  );
+  const lay = useCallback(
+    (update: (now: SettingsOf<"background">) => SettingsOf<"background">) =>
+      onUpdate((now) => (now.mode === "background" ? { ...now, settings: update(now.settings) } : now)),
+    [onUpdate],
+  );
+  // Safe cast: settings of the mode that the step has.
+  const put = (settings: Step["settings"]) => onUpdate(() => ({ ...step, settings }) as Step);
   switch (step.mode) {
     case "background":
-      return (
-        <BackgroundFields
-          {...others}
-          settings={step.settings}
-          onChange={(settings) => onChange({ ...step, settings })}
-        />
-      );
+      return <BackgroundFields settings={step.settings} sample={others.sample} onUpdate={lay} />;
     case "change":
-      return (
-        <ChangeFields
-          {...others}
-          settings={step.settings}
-          onChange={(settings) => onChange({ ...step, settings })}
-        />
-      );
+      return <ChangeFields settings={step.settings} onUpdate={change} />;
     case "enhance":
-      return (
-        <EnhanceFields
-          {...others}
-          settings={step.settings}
-          onChange={(settings) => onChange({ ...step, settings })}
-        />
-      );
+      return <EnhanceFields {...others} settings={step.settings} onChange={put} />;
     case "adjust":
-      return (
-        <AdjustFields
-          {...others}
-          settings={step.settings}
-          onChange={(settings) => onChange({ ...step, settings })}
-        />
-      );
+      return <AdjustFields {...others} settings={step.settings} onChange={put} />;
+    case "crop":
+      return <ShapeFields shape={step.settings} onReshape={(shape) => put({ ...step.settings, ...shape })} />;
+    case "expand":
+      return <GrowFields settings={step.settings} onChange={put} />;
   }
 }
 
