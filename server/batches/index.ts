@@ -18,7 +18,8 @@
  * stop of the last step, together with the deliveries. All jobs of a batch are stored in one transaction, or none. Only `server/jobs` writes jobs.
  */
 export { cancelBatch, retryBatch } from "./change.ts";
-export { beginSteps, noteCompleted, stopStepsOfKey } from "./steps.ts";
+export { noteCompleted } from "./looking.ts";
+export { beginSteps, stopStepsOfKey } from "./steps.ts";
 export { streamBatch } from "./follow.ts";
 export { openBatchZip } from "./files.ts";
 export { makeContactSheet } from "./sheet.ts";

@@ -138,6 +138,21 @@ test("a step gets its shape by the size of the result before, which nobody knew 
   });
 });
 
+test("a step whose result before has its shape already is passed, and what follows goes on with that", async () => {
+  const { services } = scene;
+  await addNode(services, { queue: "gpu-high", needs: ["comfyui/expand_flux_fill"] });
+  const grow = { kind: "expand", params: { shape: "1:1" } };
+  const { id, jobIds } = await sendDue(1, grow, upscale, grow);
+  expect(await beginSteps(services, { batchId: id })).toBe(1);
+  const [place] = (await open(id)).jobs;
+  expect(place?.job).toMatchObject({ kind: "upscale" });
+  expect(place?.steps).toMatchObject({ begun: 2, before: jobIds, stopped: null });
+  await complete(place?.job?.id ?? "");
+  expect(await beginSteps(services, { batchId: id })).toBe(0);
+  expect(await open(id)).toMatchObject({ status: "ended", counts: { completed: 1 } });
+  expect(await countDeliveries(id)).toBe(1);
+});
+
 async function readPictures(jobId: string) {
   const { db } = scene.services;
   const { jobInputs, jobOutputs } = schema;

@@ -1,9 +1,8 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { and, eq, isNull, type SQL, sql } from "drizzle-orm";
 import { type PromptTemplate, schema, type Tx } from "../db/index.ts";
 import type { InputRole } from "../engines.ts";
-import { type OrderedJob, passToKey, priceOfOne, submit, type Submitter } from "../jobs/index.ts";
-import { AppError, type ErrorCode, keptBy, toAppError } from "../platform/index.ts";
+import { hasShape, type OrderedJob, passToKey, priceOfOne, submit, type Submitter } from "../jobs/index.ts";
+import { AppError, type ErrorCode, toAppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
 const { auditEntries, batches, batchJobs, batchSteps, jobs, jobOutputs, users } = schema;
@@ -92,21 +91,27 @@ async function readDue(
  */
 export async function beginSteps(services: Services, reach: Reach = {}): Promise<number> {
   let begun = 0;
+  let hasPassed = false;
   let last: Place | null = null;
-  for (;;) {
+  do {
     const due: readonly DueStep[] = await readDue(services, reach, last);
-    for (const step of due) if (await begin(services, step)) begun += 1;
-    last = due.at(-1) ?? null;
-    if (due.length < pageSize || last === null) return begun;
-  }
+    for (const step of due) {
+      const outcome = await begin(services, step);
+      if (outcome === "begun") begun += 1;
+      if (outcome === "passed") hasPassed = true;
+    }
+    last = due.length < pageSize ? null : (due.at(-1) ?? null);
+  } while (last !== null);
+  return hasPassed ? begun + (await beginSteps(services, reach)) : begun;
 }
 
-async function begin(services: Services, step: DueStep): Promise<boolean> {
+/** `passed`: nothing was to be done, and the next step is due. */
+async function begin(services: Services, step: DueStep): Promise<"begun" | "passed" | "refused"> {
   const { batchId, position, number, role, request, imageId, ownerId, apiKeyId, isGuest } = step;
   const stop = step.isUnwanted ? unwanted : step.isRevoked ? revoked : imageId === null ? gone : null;
   if (stop) {
     await stopPlace(services, step, stop);
-    return false;
+    return "refused";
   }
   try {
     await submit(
@@ -120,12 +125,13 @@ async function begin(services: Services, step: DueStep): Promise<boolean> {
         alongside: (tx, newId) => takePlace(tx, step, newId),
       },
     );
-    return true;
+    return "begun";
   } catch (error) {
     const refusal = toAppError(error);
+    if (hasShape(refusal)) return passStep(services, step);
     if (!staysDue(refusal, step)) await stopPlace(services, step, refusal);
     services.log.info({ batchId, position, number, code: refusal.code }, "step of a batch refused");
-    return false;
+    return "refused";
   }
 }
 
@@ -166,6 +172,28 @@ async function takePlace(
     select exists (select from moved) or exists (select from ${batchJobs}
       where batch_id = ${batchId} and position = ${position} and job_id = ${newId}) as taken`);
   if (row?.taken !== true) throw new AppError("conflict");
+}
+
+/** Nothing is to be done in a step: the result before is also its own, and what follows goes on with that. */
+async function passStep(
+  { db }: Services,
+  { batchId, position, number }: DueStep,
+): Promise<"passed" | "refused"> {
+  return db.transaction(async (tx) => {
+    const isStep = and(
+      eq(batchSteps.batchId, batchId),
+      eq(batchSteps.position, position),
+      eq(batchSteps.number, number),
+    );
+    const isDue = and(isStep, isNull(batchSteps.begunAt), isNull(batchSteps.stoppedCode));
+    const passed = await tx
+      .update(batchSteps)
+      .set({ begunAt: sql`clock_timestamp()` })
+      .where(isDue)
+      .returning({ number: batchSteps.number });
+    await tx.execute(sql`select end_batch_if_done(${batchId})`);
+    return passed.length > 0 ? "passed" : "refused";
+  });
 }
 
 interface Stop {
@@ -246,44 +274,4 @@ export async function resumeSteps(
         .where(and(eq(batches.id, batchId), sql`${batches.endedAt} is not null`));
     return due;
   });
-}
-
-/** Jobs end in bursts, and one look is for all of them. */
-const lookMs = 200;
-
-interface Looking {
-  ask(): void;
-  close(): Promise<void>;
-}
-
-const lookingOf = keptBy(createLooking, (looking) => looking.close());
-
-function createLooking(services: Services): Looking {
-  const closing = new AbortController();
-  let next: Promise<void> | null = null;
-  async function look(): Promise<void> {
-    // A process that closes does not wait, but what it completed goes on.
-    await sleep(lookMs, undefined, { signal: closing.signal }).catch(() => undefined);
-    next = null;
-    await beginSteps(services).catch((error: unknown) => {
-      services.log.warn({ err: error }, "steps of batches were not begun, the duty will do it");
-    });
-  }
-  let last = Promise.resolve();
-  return {
-    ask() {
-      if (next !== null) return;
-      next = look();
-      last = Promise.all([last, next]).then(() => undefined);
-    },
-    close() {
-      closing.abort();
-      return last;
-    },
-  };
-}
-
-/** A process that completed a job looks for what is to follow, once for all jobs of a moment. Never throws. */
-export function noteCompleted(services: Services): void {
-  lookingOf(services).ask();
 }

@@ -106,6 +106,7 @@ export {
   type SubmitRequest,
 } from "./request.ts";
 export { fetchInputs, isNothingGenerated, recentInputs } from "./pictures.ts";
+export { hasShape } from "./shape.ts";
 export { readCapabilities, type Capabilities } from "./capabilities.ts";
 export { followJobs, newsOf, streamEvents } from "./follow.ts";
 export { jobSource } from "./live.ts";

@@ -33,7 +33,9 @@ function fitShape(request: SubmitRequest, { image, ratio }: Fit): SubmitRequest 
   const across = Math.max(0, Math.round(size.height * ratio) - size.width);
   const down = Math.max(0, Math.round(size.width / ratio) - size.height);
   if (across + down === 0 && image.isToCome !== true)
-    throw new AppError("bad_request", `The picture has the shape ${shape ?? ""} already.`);
+    throw new AppError("bad_request", `The picture has the shape ${shape ?? ""} already.`, {
+      details: { hasShape: true },
+    });
   const margins = {
     left: half(across),
     right: across - half(across),
@@ -48,6 +50,9 @@ function fitShape(request: SubmitRequest, { image, ratio }: Fit): SubmitRequest 
     );
   return { ...request, params: { ...params, ...margins } };
 }
+
+/** Whether a request was refused since there is nothing to do: its picture has the shape. */
+export const hasShape = ({ details }: Pick<AppError, "details">): boolean => details?.["hasShape"] === true;
 
 const half = (px: number) => Math.floor(px / 2);
 
