@@ -33,7 +33,7 @@ export async function openDatabase(): Promise<OpenDatabase> {
   const dataDir = env.ATELIER_DATA_DIR;
   const embedded = env.DATABASE_URL ? null : await openPostgres({ dataDir });
   const databaseUrl = env.DATABASE_URL ?? embedded?.url ?? "";
-  const authSecret = env.AUTH_SECRET ?? readOrCreateSecret(dataDir, "auth-secret");
+  const authSecret = env.AUTH_SECRET ?? (await readOrCreateSecret(dataDir, "auth-secret"));
   return {
     env: { ...env, DATABASE_URL: databaseUrl, AUTH_SECRET: authSecret },
     close: async () => embedded?.close(),

@@ -4,10 +4,9 @@ import {
   existsSync,
   mkdirSync,
   readFileSync,
-  readlinkSync,
-  realpathSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { createRequire } from "node:module";
@@ -62,6 +61,12 @@ function fileOf(clusterDir: string): string {
   return path.join(clusterDir, "postmaster.pid");
 }
 
+/** Whether both paths lead to one folder: a mount gives it a second name, and a container has names of its own. */
+function isSameFolder(one: string, other: string): boolean {
+  const [first, second] = [statSync(one, { bigint: true }), statSync(other, { bigint: true })];
+  return first.dev === second.dev && first.ino === second.ino;
+}
+
 /** Whether a server of this folder has the pid: after a power cut another server may have it. All of its processes work there. */
 function isPostgres(pid: number, clusterDir: string): boolean {
   if (!isPidAlive(pid)) return false;
@@ -72,7 +77,7 @@ function isPostgres(pid: number, clusterDir: string): boolean {
     return false;
   }
   try {
-    return readlinkSync(`/proc/${pid}/cwd`) === realpathSync(clusterDir);
+    return isSameFolder(`/proc/${pid}/cwd`, clusterDir);
   } catch {
     return true; // The process of another user, who may have started this very server.
   }
@@ -202,9 +207,14 @@ const initdbArgs = [
 
 function check(answer: SpawnSyncReturns<string>, what: string): void {
   if (answer.status === 0) return;
+  if (answer.error)
+    throw new StartError(
+      `The embedded PostgreSQL could not ${what}: ${answer.error.message}. Run the install again, or set DATABASE_URL to a server of your own.`,
+      { cause: answer.error },
+    );
   const lines = answer.stderr.trim().split("\n");
   const reasons = lines.filter((line) => /\b(?:FATAL|PANIC|could not)\b/.test(line));
-  const detail = answer.error?.message ?? (reasons.length > 0 ? reasons : lines).slice(-3).join(" ");
+  const detail = (reasons.length > 0 ? reasons : lines).slice(-3).join(" ");
   if (/could not look up effective user/.test(detail))
     throw new StartError(
       `The embedded PostgreSQL runs only as a user with a name, and this one (${process.getuid?.()}) has none in /etc/passwd. Start as another user, or set DATABASE_URL.`,
@@ -239,22 +249,24 @@ function createDatabase(folder: string, { runAs, isDurable, productPassword }: C
   markRole(folder, productPassword);
 }
 
-/** Gives the roles other passwords while no server runs: whoever may write the folder may do so. */
-export function resetPassword(
-  clusterDir: string,
-  plan: Pick<ClusterPlan, "runAs" | "superuserPassword">,
-): void {
-  const { file, args, user } = commandOf(plan.runAs, "postgres", ["--single", "-D", clusterDir, "postgres"]);
-  const input = `ALTER ROLE ${superuser} PASSWORD '${plan.superuserPassword}';\n`;
-  check(spawnSync(file, args, { ...user, input, encoding: "utf8" }), "set its password");
-}
-
 function checkVersion(clusterDir: string): void {
   const major = readFileSync(path.join(clusterDir, "PG_VERSION"), "utf8").trim();
   if (major === postgresMajor) return;
   throw new StartError(
     `${clusterDir} belongs to PostgreSQL ${major}, but version ${postgresMajor} is installed. Move the folder away, or install the version of Atelier that made it.`,
   );
+}
+
+/** Gives the superuser another password while no server runs: whoever may write the folder may do so. */
+export function resetPassword(
+  clusterDir: string,
+  plan: Pick<ClusterPlan, "runAs" | "superuserPassword">,
+): void {
+  checkVersion(clusterDir);
+  clearDeadPostmasterFile(clusterDir);
+  const { file, args, user } = commandOf(plan.runAs, "postgres", ["--single", "-D", clusterDir, "postgres"]);
+  const input = `ALTER ROLE ${superuser} PASSWORD '${plan.superuserPassword}';\n`;
+  check(spawnSync(file, args, { ...user, input, encoding: "utf8" }), "set its password");
 }
 
 /** Creates the data folder with an empty database, if missing. The final path appears only when it is complete. */

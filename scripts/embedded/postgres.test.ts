@@ -1,3 +1,4 @@
+import { execFile, spawnSync } from "node:child_process";
 import fs, {
   chmodSync,
   mkdirSync,
@@ -8,16 +9,17 @@ import fs, {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { syncBuiltinESMExports } from "node:module";
 import os from "node:os";
 import path from "node:path";
+import { promisify } from "node:util";
 import pg from "pg";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { migrate } from "@atelier/server/db";
 import { type NodeRun, runCode } from "@atelier/testing/processes";
 import { inAll } from "@atelier/testing/cases";
 import { isPidAlive } from "../process/lock.ts";
 import { findFreePort, waitUntil } from "../process/tools.ts";
+import { createCluster, isStartError } from "./cluster.ts";
 import { type EmbeddedPostgres, openPostgres, readOrCreateSecret } from "./postgres.ts";
 import { stopServer } from "./server.ts";
 
@@ -35,6 +37,7 @@ afterEach(async () => {
 });
 
 const open = () => openPostgres({ dataDir, port });
+const secretsDir = () => path.join(dataDir, "secrets");
 
 async function query(url: string, sql: string): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url });
@@ -46,12 +49,13 @@ async function query(url: string, sql: string): Promise<unknown[]> {
   }
 }
 
+const moduleFile = JSON.stringify(path.join(import.meta.dirname, "postgres.ts"));
+
 /** Another process that holds the database until it is killed. */
 function openElsewhere(env?: NodeJS.ProcessEnv): NodeRun {
-  const file = JSON.stringify(path.join(import.meta.dirname, "postgres.ts"));
   return runCode(
     `
-    const { openPostgres } = await import(${file});
+    const { openPostgres } = await import(${moduleFile});
     const database = await openPostgres(${JSON.stringify({ dataDir, port })});
     console.log("open " + database.pid() + " " + database.url);
     setInterval(() => {}, 1000);
@@ -104,6 +108,92 @@ test("lost or empty passwords are made anew, and the rows are there", async () =
   expect(await rows()).toEqual([{ n: 7 }]);
 });
 
+test.each(["before", "after"])(
+  "a start that ends %s the lost password is set locks nobody out",
+  async (when) => {
+    await (await open()).close();
+    rmSync(secretsDir(), { recursive: true });
+    const run = runCode(`
+    const { default: programs } = await import("node:child_process");
+    const { syncBuiltinESMExports } = await import("node:module");
+    const real = programs.spawnSync;
+    const die = () => process.kill(process.pid, "SIGKILL");
+    programs.spawnSync = (file, args, options) => {
+      const isReset = args.includes("--single");
+      if (isReset && ${when === "before"}) die();
+      const answer = real(file, args, options);
+      if (isReset) die();
+      return answer;
+    };
+    syncBuiltinESMExports();
+    const { openPostgres } = await import(${moduleFile});
+    await openPostgres(${JSON.stringify({ dataDir, port })});
+  `);
+    await run.ended;
+    expect(run.child.signalCode).toBe("SIGKILL");
+    const database = await open();
+    for (const url of [database.url, database.superuserUrl])
+      expect(await query(url, "SELECT 1 AS n")).toEqual([{ n: 1 }]);
+    await database.close();
+  },
+);
+
+test("a running server is attached to without the superuser's password, which is made anew later", async () => {
+  const first = await open();
+  rmSync(path.join(secretsDir(), "postgres-password"));
+  const second = await open();
+  expect(second.url).toBe(first.url);
+  await second.close();
+  rmSync(path.join(secretsDir(), "postgres-app-password"));
+  await expect(open()).rejects.toSatisfy(isStartError);
+  expect(fs.readdirSync(secretsDir())).toEqual([]);
+  await first.close();
+  const again = await open();
+  expect(await query(again.superuserUrl, "SELECT 1 AS n")).toEqual([{ n: 1 }]);
+  await again.close();
+});
+
+test("a secret that cannot be read is not taken for a lost one", async () => {
+  mkdirSync(path.join(secretsDir(), "auth-secret"), { recursive: true });
+  await expect((async () => readOrCreateSecret(dataDir, "auth-secret"))()).rejects.toMatchObject({
+    code: "EISDIR",
+  });
+});
+
+test("a program that cannot be started is said with its reason", () => {
+  const runAs = { prefix: [path.join(dataDir, "no-such-program")], user: null };
+  const plan = { superuserPassword: "s", productPassword: "p", runAs, isDurable: false };
+  const create = () => createCluster(path.join(dataDir, "postgres"), plan);
+  expect(create).toThrow(/ENOENT.*DATABASE_URL/);
+});
+
+const ownMounts = ["--user", "--map-root-user", "--mount"];
+
+test.runIf(spawnSync("unshare", [...ownMounts, "mount", "--version"]).status === 0)(
+  "the server of a folder is known by a second name of the folder, too",
+  async () => {
+    const folders = [path.join(dataDir, "one"), path.join(dataDir, "two")];
+    for (const folder of folders) mkdirSync(folder);
+    const code = `
+      const { execFileSync } = await import("node:child_process");
+      const { openPostgres } = await import(${moduleFile});
+      const folders = ${JSON.stringify(folders)};
+      execFileSync("mount", ["--bind", ...folders]);
+      const [one, two] = folders;
+      const first = await openPostgres({ dataDir: one, port: ${port} });
+      const second = await openPostgres({ dataDir: two, port: ${port} });
+      console.log(JSON.stringify([first.pid(), second.pid()]));
+      await second.close();
+      await first.close();
+    `;
+    const node = [process.execPath, "--input-type=module", "--eval", code];
+    const { stdout } = await promisify(execFile)("unshare", [...ownMounts, ...node]);
+    const [first, second] = JSON.parse(stdout);
+    expect(first).toBeGreaterThan(0);
+    expect(second).toBe(first);
+  },
+);
+
 test.runIf(process.platform === "linux")(
   "after a power cut another PostgreSQL may have the pid that stands in the folder",
   async () => {
@@ -122,23 +212,36 @@ test.runIf(process.platform === "linux")(
   },
 );
 
-test("a secret is made once, also where files cannot be linked", async () => {
-  const noLinks = Object.assign(new Error("operation not permitted, link"), { code: "EPERM" });
-  const link = vi.spyOn(fs, "linkSync").mockImplementation(() => {
-    throw noLinks;
-  });
-  syncBuiltinESMExports();
-  try {
-    const made = readOrCreateSecret(dataDir, "auth-secret");
-    expect(made.length).toBeGreaterThan(40);
-    expect(readOrCreateSecret(dataDir, "auth-secret")).toBe(made);
-    expect(link).toHaveBeenCalledOnce();
-    expect(fs.readdirSync(path.join(dataDir, "secrets"))).toEqual(["auth-secret"]);
-    expect(statSync(path.join(dataDir, "secrets", "auth-secret")).mode & 0o077).toBe(0);
-  } finally {
-    link.mockRestore();
-    syncBuiltinESMExports();
-  }
+/** What the code does to a disk for cameras and sticks, and to a folder of a network or a cloud. */
+const withoutLinks = `
+  const { default: fs } = await import("node:fs");
+  const { syncBuiltinESMExports } = await import("node:module");
+  fs.linkSync = () => { throw Object.assign(new Error("operation not permitted, link"), { code: "EPERM" }); };
+  syncBuiltinESMExports();`;
+
+test("a secret is made once, also of an empty file, by two, and where files cannot be linked", async () => {
+  const names = Array.from({ length: 20 }, (_, index) => `secret-${index}`);
+  mkdirSync(secretsDir());
+  for (const name of names) writeFileSync(path.join(secretsDir(), name), "");
+  const go = path.join(dataDir, "go");
+  const code = `
+    ${withoutLinks}
+    const { readOrCreateSecret } = await import(${moduleFile});
+    console.log("here");
+    while (!fs.existsSync(${JSON.stringify(go)}));
+    const made = [];
+    for (const name of ${JSON.stringify(names)}) made.push(await readOrCreateSecret(${JSON.stringify(dataDir)}, name));
+    console.log("made " + JSON.stringify(made));
+  `;
+  const runs = [runCode(code), runCode(code)];
+  for (const run of runs) await run.seen(/here/);
+  writeFileSync(go, "");
+  const made = await Promise.all(runs.map(async (run) => (await run.seen(/made (.+)/))[1]));
+  const stored = names.map((name) => readFileSync(path.join(secretsDir(), name), "utf8").trim());
+  expect(new Set(stored.filter((secret) => secret.length === 43)).size).toBe(names.length);
+  expect(made).toEqual([JSON.stringify(stored), JSON.stringify(stored)]);
+  expect(fs.readdirSync(secretsDir()).toSorted()).toEqual(names.toSorted());
+  expect(statSync(path.join(secretsDir(), "secret-0")).mode & 0o077).toBe(0);
 });
 
 test("two processes that start at the same moment share one new server", inAll, async () => {

@@ -1,28 +1,19 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import {
   chmodSync,
-  constants,
-  copyFileSync,
   existsSync,
-  linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
 import path from "node:path";
 import { identify, isAlive, withFileLock } from "../process/lock.ts";
-import {
-  chooseRunAs,
-  clearDeadPostmasterFile,
-  createCluster,
-  readPostmaster,
-  resetPassword,
-  StartError,
-} from "./cluster.ts";
-import { databaseName, ensureProductRole, productUser, superuser } from "./product-role.ts";
+import { chooseRunAs, createCluster, readPostmaster, resetPassword, StartError } from "./cluster.ts";
+import { databaseName, ensureProductRole, isMarked, productUser, superuser } from "./product-role.ts";
 import { type ServerPlan, startServer, stopServer } from "./server.ts";
 
 /** Folder of the holder files: one per process that uses the database. The last holder stops it. */
@@ -58,46 +49,47 @@ function hasLiveHolder(dataDir: string): boolean {
   return dead.length < files.length;
 }
 
-function readIfThere(file: string): string | null {
+function secretFile(dataDir: string, name: string): string {
+  return path.join(dataDir, "secrets", name);
+}
+
+/** The secret; null when it is missing or empty, as a power cut leaves it. */
+function readSecret(file: string): string | null {
   try {
-    return readFileSync(file, "utf8").trim();
-  } catch {
-    return null;
+    return readFileSync(file, "utf8").trim() || null;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
+    throw error; // What cannot be read is not lost.
   }
 }
 
 /**
  * Reads `<dataDir>/secrets/<name>`; creates it on first use (256 random bits, mode 0600). Safe with simultaneous
- * callers.
+ * callers. A new one is stored once `apply` has taken it: a process that ends before leaves the secret missing.
  */
-export function readOrCreateSecret(dataDir: string, name: string): string {
-  const folder = path.join(dataDir, "secrets");
-  const file = path.join(folder, name);
-  const known = readIfThere(file);
+export async function readOrCreateSecret(
+  dataDir: string,
+  name: string,
+  apply: (secret: string) => void = () => {},
+): Promise<string> {
+  const file = secretFile(dataDir, name);
+  const known = readSecret(file);
   if (known) return known;
-  if (known === "") rmSync(file); // A power cut left it without its content.
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const draft = `${file}.${process.pid}`;
-  writeFileSync(draft, `${randomBytes(32).toString("base64url")}\n`, { mode: 0o600, flush: true });
-  try {
-    linkSync(draft, file); // Unlike a rename, a link never replaces a file that another process has just written.
-  } catch (error) {
-    if (codeOf(error) !== "EEXIST") copyOnce(draft, file);
-  } finally {
-    rmSync(draft, { force: true });
-  }
-  return readFileSync(file, "utf8").trim();
-}
-
-const codeOf = (error: unknown) => (error instanceof Error && "code" in error ? error.code : null);
-
-/** Disks for cameras and sticks, and folders of a network or a cloud, have no links. */
-function copyOnce(draft: string, file: string): void {
-  try {
-    copyFileSync(draft, file, constants.COPYFILE_EXCL);
-  } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw error;
-  }
+  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+  return withFileLock(`${file}.lock`, async () => {
+    const made = readSecret(file);
+    if (made) return made;
+    const secret = randomBytes(32).toString("base64url");
+    apply(secret);
+    const draft = `${file}.${process.pid}`;
+    try {
+      writeFileSync(draft, `${secret}\n`, { mode: 0o600, flush: true });
+      renameSync(draft, file);
+    } finally {
+      rmSync(draft, { force: true });
+    }
+    return secret;
+  });
 }
 
 export interface EmbeddedPostgresOptions {
@@ -126,16 +118,30 @@ export interface EmbeddedPostgres {
 }
 
 const superuserSecret = "postgres-password";
+const productSecret = "postgres-app-password";
 
 interface Passwords {
+  /** Empty when it is lost: a server that runs keeps its own, and its product role is complete. */
   readonly superuserPassword: string;
   readonly productPassword: string;
 }
 
-function readPasswords(dataDir: string): Passwords {
+/** The passwords of the roles; a lost one is made anew. */
+async function readPasswords(dataDir: string, { clusterDir, runAs }: ServerPlan): Promise<Passwords> {
+  const file = secretFile(dataDir, superuserSecret);
+  const isLost = existsSync(clusterDir) && readSecret(file) === null;
+  if (isLost && readPostmaster(clusterDir) !== null) {
+    const productPassword = readSecret(secretFile(dataDir, productSecret));
+    if (productPassword && isMarked(clusterDir, productPassword))
+      return { superuserPassword: "", productPassword };
+    throw new StartError(`${file} is gone, and the database of that folder runs: stop what uses it first.`);
+  }
+  const reset = (superuserPassword: string) => {
+    if (isLost) resetPassword(clusterDir, { runAs, superuserPassword });
+  };
   return {
-    superuserPassword: readOrCreateSecret(dataDir, superuserSecret),
-    productPassword: readOrCreateSecret(dataDir, "postgres-app-password"),
+    superuserPassword: await readOrCreateSecret(dataDir, superuserSecret, reset),
+    productPassword: await readOrCreateSecret(dataDir, productSecret),
   };
 }
 
@@ -178,20 +184,6 @@ function makeHandle(
   };
 }
 
-/** The next start tries again where this one fails: then the secret is as lost as before. */
-function remakePassword(
-  { clusterDir, runAs }: ServerPlan,
-  { secret, superuserPassword }: { readonly secret: string; readonly superuserPassword: string },
-): void {
-  try {
-    clearDeadPostmasterFile(clusterDir);
-    resetPassword(clusterDir, { runAs, superuserPassword });
-  } catch (error) {
-    rmSync(secret);
-    throw error;
-  }
-}
-
 /** What a shell sets for other servers: this one has no TLS, and the program's sessions name what they need. */
 const settingsOfOthers = ["PGSSLMODE", "PGOPTIONS", "PGCLIENTENCODING"] as const;
 
@@ -209,20 +201,13 @@ export async function openPostgres(options: EmbeddedPostgresOptions): Promise<Em
   for (const name of settingsOfOthers) delete process.env[name];
   return withFileLock(lockOf(dataDir), async () => {
     const clusterDir = path.join(dataDir, "postgres");
-    const secret = path.join(dataDir, "secrets", superuserSecret);
-    const isLost = existsSync(clusterDir) && !readIfThere(secret);
-    if (isLost && readPostmaster(clusterDir) !== null)
-      throw new StartError(
-        `${secret} is gone, and the database of that folder runs: stop what uses it first.`,
-      );
-    const passwords = readPasswords(dataDir);
     const runAs = chooseRunAs();
     // As root the server runs as another user, who must be able to reach its own folder.
     if (runAs.user) chmodSync(dataDir, statSync(dataDir).mode | 0o011);
     const { port = null, settings = {} } = options;
-    createCluster(clusterDir, { ...passwords, runAs, isDurable: settings["fsync"] !== "off" });
     const plan = { clusterDir, runAs, port, settings };
-    if (isLost) remakePassword(plan, { secret, superuserPassword: passwords.superuserPassword });
+    const passwords = await readPasswords(dataDir, plan);
+    createCluster(clusterDir, { ...passwords, runAs, isDurable: settings["fsync"] !== "off" });
     const holder = addHolder(dataDir);
     try {
       const server = await startServer(plan);

@@ -33,7 +33,8 @@ export function markRole(clusterDir: string, password: string): void {
   writeFileSync(markOf(clusterDir), digest(password), { mode: 0o600 });
 }
 
-function isMarked(clusterDir: string, password: string): boolean {
+/** Whether the product role of the cluster is complete and has this password. */
+export function isMarked(clusterDir: string, password: string): boolean {
   try {
     return readFileSync(markOf(clusterDir), "utf8") === digest(password);
   } catch {

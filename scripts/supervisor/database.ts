@@ -12,7 +12,7 @@ async function readFirstAdminToken(url: string, dataDir: string): Promise<string
   const isPooled = Boolean(process.env["DATABASE_POOLER"]?.trim());
   const database = openDatabase({ url, applicationName: "atelier start", maxConnections: 1, isPooled });
   try {
-    if (!(await hasAdmin(database.db))) return readOrCreateSecret(dataDir, firstAdminSecret);
+    if (!(await hasAdmin(database.db))) return await readOrCreateSecret(dataDir, firstAdminSecret);
     rmSync(path.join(dataDir, "secrets", firstAdminSecret), { force: true });
     return "";
   } finally {

@@ -198,11 +198,14 @@ async function chooseOnly({ settings, flags }: Plan, stop: StopSignals): Promise
   return askOnly({ kinds, input: process.stdin, output: process.stdout, signal: over.signal });
 }
 
-function environmentOf(settings: Settings, database: EmbeddedPostgres | null): NodeJS.ProcessEnv {
+async function environmentOf(
+  settings: Settings,
+  database: EmbeddedPostgres | null,
+): Promise<NodeJS.ProcessEnv> {
   return {
     ...process.env,
     DATABASE_URL: settings.databaseUrl ?? database?.url,
-    AUTH_SECRET: settings.authSecret ?? readOrCreateSecret(settings.dataDir, "auth-secret"),
+    AUTH_SECRET: settings.authSecret ?? (await readOrCreateSecret(settings.dataDir, "auth-secret")),
     NEXT_TELEMETRY_DISABLED: "1",
     // The cache also holds stripped TypeScript: it saves each process the 12 MB stripper and half of the start-up time.
     NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? path.join(settings.dataDir, "cache", "node"),
@@ -231,7 +234,7 @@ async function serve(plan: Plan, stop: StopSignals): Promise<number> {
   const only = await chooseOnly(plan, stop);
   if (stop.isRequested()) return 0;
   const database = settings.databaseUrl ? null : await openPostgres({ dataDir: settings.dataDir });
-  const env = { ...environmentOf(settings, database), WORKER_ONLY: only.join(",") };
+  const env = { ...(await environmentOf(settings, database)), WORKER_ONLY: only.join(",") };
   const { isOk, adminToken } = stop.isRequested() ? notPrepared : await prepareDatabase(role, env);
   if (!isOk) {
     await database?.close();
