@@ -2,21 +2,26 @@ import { beGuest } from "../steps/be-guest.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
 import { readPixel } from "../steps/read-pixel.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
+import type { Page } from "@playwright/test";
+import { type Sample, samplePath } from "../steps/samples.ts";
 import { expect, test } from "../test.ts";
+
+/** Puts samples into the gallery, selects all of them and chooses *Edit all…*. */
+async function editAll(page: Page, samples: readonly Sample[]): Promise<void> {
+  for (const sample of samples) await uploadSample(page, sample, 256);
+  await page.goto("/gallery");
+  for (const sample of samples)
+    await page.getByRole("checkbox", { name: new RegExp(`Select ${sample.replace(/\.\w+$/, "")}`) }).click();
+  await page.getByRole("toolbar", { name: "Selection" }).getByRole("button", { name: "Process" }).click();
+  await page.getByRole("menuitem", { name: "Edit all…" }).click();
+  await expect(page.getByRole("heading", { name: `${samples.length} pictures` })).toBeVisible();
+}
 
 test("D1 pictures that are selected get the same steps in one order; one is left out, and all is there again after a reload", async ({
   page,
 }) => {
   await beGuest(page);
-  for (const sample of ["garment_tee.jpg", "rocket.jpg", "astronaut.png"] as const)
-    await uploadSample(page, sample, 256);
-  await page.goto("/gallery");
-  for (const name of ["garment_tee", "rocket", "astronaut"])
-    await page.getByRole("checkbox", { name: new RegExp(`Select ${name}`) }).click();
-  await page.getByRole("toolbar", { name: "Selection" }).getByRole("button", { name: "Process" }).click();
-  await page.getByRole("menuitem", { name: "Edit all…" }).click();
-  await expect(page.getByRole("heading", { name: "3 pictures" })).toBeVisible();
-
+  await editAll(page, ["garment_tee.jpg", "rocket.jpg", "astronaut.png"]);
   const steps = page.getByRole("list", { name: "Steps" });
   const first = steps.getByRole("listitem", { name: "Step 1: Background" });
   await first.getByRole("radio", { name: "Colour", exact: true }).click();
@@ -60,12 +65,7 @@ test("D1 pictures that are selected get the same steps in one order; one is left
 
 test("D1 pictures of several sizes are cropped to one shape", async ({ page }) => {
   await beGuest(page);
-  for (const sample of ["garment_tee.jpg", "rocket.jpg"] as const) await uploadSample(page, sample, 256);
-  await page.goto("/gallery");
-  for (const name of ["garment_tee", "rocket"])
-    await page.getByRole("checkbox", { name: new RegExp(`Select ${name}`) }).click();
-  await page.getByRole("toolbar", { name: "Selection" }).getByRole("button", { name: "Process" }).click();
-  await page.getByRole("menuitem", { name: "Edit all…" }).click();
+  await editAll(page, ["garment_tee.jpg", "rocket.jpg"]);
   const steps = page.getByRole("list", { name: "Steps" });
   await page.getByRole("button", { name: "Add a step" }).click();
   await page.getByRole("menuitem", { name: "Crop", exact: true }).click();
@@ -83,6 +83,32 @@ test("D1 pictures of several sizes are cropped to one shape", async ({ page }) =
     await batch.json();
   expect(jobs).toHaveLength(2);
   for (const { job } of jobs) expect(job.params.rect.width / job.params.rect.height).toBeCloseTo(0.8, 1);
+});
+
+test("@all a picture that is uploaded for a step goes to it, although the step moved meanwhile", async ({
+  page,
+}) => {
+  await beGuest(page);
+  await editAll(page, ["garment_tee.jpg", "rocket.jpg"]);
+  const steps = page.getByRole("list", { name: "Steps" });
+  const first = steps.getByRole("listitem", { name: "Step 1: Background" });
+  await first.getByRole("radio", { name: "Picture", exact: true }).click();
+  await page.getByRole("button", { name: "Add a step" }).click();
+  await page.getByRole("menuitem", { name: "Background", exact: true }).click();
+  await expect(page.getByRole("button", { name: /^Edit 2 pictures/ })).toBeDisabled();
+  const { promise: isMoved, resolve: moved } = Promise.withResolvers<void>();
+  await page.route("**/api/v1/uploads**", async (route) => {
+    await isMoved;
+    await route.continue();
+  });
+  const chooser = page.waitForEvent("filechooser");
+  await first.getByRole("button", { name: "Upload a picture" }).click();
+  const asked = page.waitForRequest("**/api/v1/uploads**");
+  await (await chooser).setFiles(samplePath("astronaut.png"));
+  await asked;
+  await steps.getByRole("button", { name: "Move Background up" }).click();
+  moved();
+  await expect(page.getByRole("button", { name: /^Edit 2 pictures/ })).toBeEnabled();
 });
 
 test("@all D1 without pictures the page says where to choose some", async ({ page }) => {

@@ -61,7 +61,7 @@ function fileOf(clusterDir: string): string {
   return path.join(clusterDir, "postmaster.pid");
 }
 
-/** Whether both paths lead to one folder: a mount gives it a second name, and a container has names of its own. */
+/** Whether two paths are the same folder, which may have several: behind a mount, or in a container. */
 function isSameFolder(one: string, other: string): boolean {
   const [first, second] = [statSync(one, { bigint: true }), statSync(other, { bigint: true })];
   return first.dev === second.dev && first.ino === second.ino;
@@ -257,7 +257,7 @@ function checkVersion(clusterDir: string): void {
   );
 }
 
-/** Gives the superuser another password while no server runs: whoever may write the folder may do so. */
+/** Sets another password of the superuser while no server runs. It needs no old one, only the right to write the folder. */
 export function resetPassword(
   clusterDir: string,
   plan: Pick<ClusterPlan, "runAs" | "superuserPassword">,

@@ -168,7 +168,7 @@ function partsOf(texts: readonly CarriedText[], fileTitle: string): string[] {
 }
 
 const mostKeywords = 200;
-/** darktable writes its own state, and digiKam the ratings of its own. */
+/** Without the keywords in which darktable keeps its state and digiKam its ratings. */
 const isKeyword = (word: string) =>
   word !== "" && !/^(?:darktable\b.*|exported|format|_Digikam_.*)$/i.test(word);
 
@@ -199,7 +199,7 @@ const spell = (text: string) => text.replaceAll("\0", "").trim().toLowerCase();
 function promptOf(texts: readonly CarriedText[]): string | undefined {
   const settings = findSettings(texts);
   const prompt = settings?.prompt;
-  // Draw Things, which alone names this setting so, writes its negative prompt as a line of its own.
+  // Only Draw Things calls this setting so. The last line of its prompt is the negative prompt.
   if (prompt) return settings.others.includes("Guidance Scale") ? prompt.replace(/\n-[^\n]*$/, "") : prompt;
   const graph = texts.find(({ name }) => name.toLowerCase() === "prompt")?.text ?? "";
   const nodes = Object.values(Object(parseForeignJson(graph.slice(0, mostCharacters)))).slice(0, mostNodes);

@@ -83,27 +83,24 @@ const usualMostMs = 10 * 60_000;
 export async function doDuties(
   services: Services,
   duties: readonly Duty[],
-  { signal, isForced = false }: Pick<TurnInput, "signal" | "isForced"> = {},
+  { signal }: Pick<TurnInput, "signal"> = {},
 ): Promise<number> {
   const names = duties.map(({ name }) => name);
-  const waits = isForced ? new Map<string, number>() : await readTurnWaits(services, names);
+  const waits = await readTurnWaits(services, names);
   for (const duty of duties) {
     if (signal?.aborted) break;
-    if (!waits.has(duty.name)) await doDuty(services, duty, { signal, isForced });
+    if (!waits.has(duty.name)) await doDuty(services, duty, signal);
   }
   const pauses = [...waits.values(), ...duties.map(({ everyMs }) => everyMs)];
   return Math.max(shortestPauseMs, Math.min(...pauses));
 }
 
-async function doDuty(
-  services: Services,
-  duty: Duty,
-  { signal, isForced }: Pick<TurnInput, "signal" | "isForced">,
-): Promise<void> {
+async function doDuty(services: Services, duty: Duty, signal: AbortSignal | undefined): Promise<void> {
   try {
     if (duty.mayRun && !(await duty.mayRun(services))) return;
-    const input = { ...duty, ...(signal ? { signal } : {}), ...(isForced ? { isForced } : {}) };
-    await inTurn(services, input, () => runBounded(services, duty, signal));
+    await inTurn(services, { ...duty, ...(signal ? { signal } : {}) }, () =>
+      runBounded(services, duty, signal),
+    );
   } catch (error) {
     if (signal?.aborted) return;
     services.log.warn({ err: error, duty: duty.name }, "a duty failed, it is tried again after its pause");

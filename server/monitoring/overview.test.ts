@@ -182,9 +182,9 @@ test("O1 hours that were added up give the same figures as the rows, also by two
 
 test("A8 recurring work that failed twice in a row needs attention, and every one has its figures", async () => {
   const { services } = scene;
-  const broken = { name: "a broken duty", everyMs: 1_000, run: () => Promise.reject(new Error("no space")) };
+  const broken = { name: "a broken duty", everyMs: 0, run: () => Promise.reject(new Error("no space")) };
   const fail = async () => {
-    await doDuties(services, [broken], { isForced: true });
+    await doDuties(services, [broken]);
     return readOverview(services, { window: "1h" });
   };
   const types = ({ attention }: Overview) => attention.map(({ type }) => type);
@@ -193,7 +193,7 @@ test("A8 recurring work that failed twice in a row needs attention, and every on
   const item = { type: "duty_failing", duty: broken.name, failures: 2, reason: "no space" };
   expect(failing.attention).toContainEqual(item);
   expect(failing.duties[0]).toMatchObject({ name: broken.name, failures: 2, error: "no space" });
-  await doDuties(services, [{ ...broken, run: () => Promise.resolve() }], { isForced: true });
+  await doDuties(services, [{ ...broken, run: () => Promise.resolve() }]);
   const overview = await readOverview(services, { window: "1h" });
   expect(types(overview)).not.toContain("duty_failing");
   const text = metricsText({ overview, nodes: [], providers: [], others: [] });

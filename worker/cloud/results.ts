@@ -4,7 +4,7 @@ import { isDatabaseAway } from "@atelier/server/db";
 import { admitResults } from "@atelier/server/gate";
 import { discardOutput, type StoredOutput, storeOutput } from "@atelier/server/images";
 import { type CallEnded, endCall, type Job } from "@atelier/server/jobs";
-import { inSpan, isAppError } from "@atelier/server/platform";
+import { backoffMs, inSpan, isAppError } from "@atelier/server/platform";
 import { type Attempt, ownOutageMs, ProviderError, type ProviderOutput } from "@atelier/server/providers";
 import type { Services } from "@atelier/server/services";
 import { keepTempFolder } from "@atelier/server/storage";
@@ -160,7 +160,8 @@ export async function finishCall(
   let made: EngineOutput[] | null = null;
   let stored: StoredOutput[] | null = null;
   const begunMs = performance.now();
-  for (let pauseMs = patience.firstPauseMs; ; pauseMs = Math.min(patience.mostPauseMs, 1.5 * pauseMs)) {
+  const pause = { firstMs: patience.firstPauseMs, mostMs: patience.mostPauseMs, factor: 1.5 };
+  for (let tries = 1; ; tries += 1) {
     const waitedMs = performance.now() - begunMs;
     const isOver = (mostMs: number) => waitedMs >= (stopped.aborted ? patience.stopMs : mostMs);
     const isLastTry = isOver(patience.patienceMs);
@@ -175,7 +176,7 @@ export async function finishCall(
       const isGivenUp = isOwnOutage(error) ? isOver(patience.outageMs) : isLastTry;
       if (isFinal || isGivenUp) return failLate(services, finished, error);
     }
-    await sleep(pauseMs);
+    await sleep(backoffMs(tries, pause));
   }
 }
 

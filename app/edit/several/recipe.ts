@@ -18,9 +18,13 @@ import {
 export const stepModes = ["background", "change", "enhance", "adjust", "crop", "expand"] as const;
 export type StepMode = (typeof stepModes)[number];
 
-/** What is done to each picture, one step on the result of the other. */
+/** What is done to each picture, one step on the result of the other. Its id tells it apart on this page, wherever it moves. */
 export type Step = {
-  readonly [Mode in StepMode]: { readonly mode: Mode; readonly settings: ModeSettings[Mode] };
+  readonly [Mode in StepMode]: {
+    readonly id: number;
+    readonly mode: Mode;
+    readonly settings: ModeSettings[Mode];
+  };
 }[StepMode];
 
 export type Recipe = readonly Step[];
@@ -30,10 +34,12 @@ export const mostSteps = 4;
 
 const isStepMode = (value: unknown): value is StepMode => stepModes.some((mode) => mode === value);
 
-/** A step of a mode with what is stored of its settings; what does not fit is as in a new one. */
+let made = 0;
+
+/** A new step of a mode with what is stored of its settings; what does not fit is as in a new one. */
 export function stepOf(mode: StepMode, stored?: unknown): Step {
   // Safe cast: the settings of this mode.
-  return plain({ mode, settings: readSettings(mode, stored) } as Step);
+  return plain({ id: (made += 1), mode, settings: readSettings(mode, stored) } as Step);
 }
 
 /** The recipe that a text of JSON holds; one step at least. */

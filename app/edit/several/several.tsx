@@ -3,7 +3,7 @@ import { Images, Plus, TriangleAlert, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { useRouter } from "next/navigation";
-import { useCallback, useEffect, useMemo, useState } from "react";
+import { useCallback, useEffect, useState } from "react";
 import { BatchEstimateLine } from "../../batches/estimate-line.tsx";
 import { readIds } from "../../compare/address.ts";
 import { draftKeys, readDraft, writeDraft } from "../../client/leaving.ts";
@@ -80,8 +80,6 @@ function Pictures({ imageIds, refusals, onRemove }: PicturesProps) {
   );
 }
 
-const ignore = () => undefined;
-
 interface StepsProps {
   readonly recipe: Recipe;
   readonly obstacles: readonly (string | null)[];
@@ -96,11 +94,9 @@ function Steps({ recipe, obstacles, sampleId, canByFour, onUpdate }: StepsProps)
   const modes = useTranslations("edit.modes");
   const { data: sample } = useImage(sampleId);
   const isFull = recipe.length >= mostSteps;
-  const updates = useMemo(
-    () =>
-      Array.from({ length: mostSteps }, (_, at) => (update: (now: Step) => Step) => {
-        onUpdate((now) => now.map((step, place) => (place === at ? update(step) : step)));
-      }),
+  const updateStep = useCallback(
+    (id: number, update: (now: Step) => Step) =>
+      onUpdate((now) => now.map((step) => (step.id === id ? update(step) : step))),
     [onUpdate],
   );
   return (
@@ -108,14 +104,13 @@ function Steps({ recipe, obstacles, sampleId, canByFour, onUpdate }: StepsProps)
       <ol aria-label={t("steps")} className="flex flex-col gap-3">
         {recipe.map((step, at) => (
           <StepCard
-            // Steps are told apart by their places alone; a step that moves takes its settings with it.
-            key={`${at}-${step.mode}`}
+            key={step.id}
             step={step}
             number={at + 1}
             obstacle={obstacles[at] ?? null}
             sample={sample}
             canByFour={canByFour}
-            onUpdate={updates[at] ?? ignore}
+            onUpdate={updateStep}
             onRemove={recipe.length === 1 ? null : () => onUpdate((now) => now.toSpliced(at, 1))}
             onUp={
               at === 0

@@ -198,8 +198,8 @@ interface StepCardProps {
   readonly obstacle: string | null;
   readonly sample: ImageView | undefined;
   readonly canByFour: boolean;
-  /** From what the step is then. */
-  readonly onUpdate: (update: (now: Step) => Step) => void;
+  /** From what the step is then; one that was removed meanwhile stays so. */
+  readonly onUpdate: (id: number, update: (now: Step) => Step) => void;
   readonly onRemove: (() => void) | null;
   readonly onUp: (() => void) | null;
 }
@@ -211,18 +211,19 @@ function Fields({
   onUpdate,
   ...others
 }: Pick<StepCardProps, "step" | "onUpdate" | "sample" | "canByFour">) {
+  const { id } = step;
   const change = useCallback(
     (update: (now: SettingsOf<"change">) => SettingsOf<"change">) =>
-      onUpdate((now) => (now.mode === "change" ? { ...now, settings: update(now.settings) } : now)),
-    [onUpdate],
+      onUpdate(id, (now) => (now.mode === "change" ? { ...now, settings: update(now.settings) } : now)),
+    [id, onUpdate],
   );
   const lay = useCallback(
     (update: (now: SettingsOf<"background">) => SettingsOf<"background">) =>
-      onUpdate((now) => (now.mode === "background" ? { ...now, settings: update(now.settings) } : now)),
-    [onUpdate],
+      onUpdate(id, (now) => (now.mode === "background" ? { ...now, settings: update(now.settings) } : now)),
+    [id, onUpdate],
   );
   // Safe cast: settings of the mode that the step has.
-  const put = (settings: Step["settings"]) => onUpdate(() => ({ ...step, settings }) as Step);
+  const put = (settings: Step["settings"]) => onUpdate(id, () => ({ ...step, settings }) as Step);
   switch (step.mode) {
     case "background":
       return <BackgroundFields settings={step.settings} sample={others.sample} onUpdate={lay} />;

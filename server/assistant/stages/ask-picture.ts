@@ -110,7 +110,7 @@ async function send<T>(
   );
 }
 
-/** Models, with their servers, that were seen to see; the tokens that a server counts are no proof, since it may add words of its own. */
+/** Addresses and models that named the colours of plain pictures. The tokens that a server counts prove nothing: it may add words. */
 const seeing = new Set<string>();
 const plainColours = [
   { background: "#ff8000", name: /orange|amber/i },
