@@ -203,6 +203,7 @@ describe("what people wrote", () => {
     for (const plain of ["Müder Fuchs im Schnee", "Été à l'Île d'Yeu", "Über Öl für Äpfel", "Żółć"])
       expect(await inIptc(Buffer.from(plain))).toBe(plain);
     expect(await inIptc(Buffer.from("Été à Évian", "latin1"))).toBe("Été à Évian");
+    for (const signs of ["½¼¾½¼¾½¼", "°°±±°°±±"]) expect(await inIptc(Buffer.from(signs))).toBe("");
   });
 
   test("what programs write about themselves is no description, so that a model may write one", async () => {

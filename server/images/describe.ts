@@ -94,6 +94,8 @@ const olderEncodings = [
  * UTF-8 twice, or in an older one of its country, which neither camera data nor IPTC name.
  */
 function recoded(text: string): string {
+  // Signs alone, such as fractions, are what they are.
+  if (!/[\u00C0-\u00FF]/.test(text.slice(0, mostCharacters))) return text;
   const foreign = text.slice(0, mostCharacters).match(/[\u0080-\u00FF\u0152-\u2122]/g)?.length ?? 0;
   const plain = text.slice(0, mostCharacters).match(/[A-Za-z]/g)?.length ?? 0;
   if (foreign < leastForeign || plain > foreign * mostPlain || text.length > mostCharacters) return text;
