@@ -106,6 +106,14 @@ describe("offer", () => {
       expect(offerWith({ env: { WORKER_ONLY: "upscale" } }).capability.kinds).toEqual(["upscale"]);
     });
 
+    test("names its keys of providers also without a model for them, whose runs it still follows", () => {
+      const keys = [{ provider: "fal", keyId: "k" }] as const;
+      const { capability, queues } = offerWith({ cloud: { models: [], providers: ["fal"], keys } });
+      expect(capability).toMatchObject({ providerKeys: keys });
+      expect(capability).not.toHaveProperty("providers");
+      expect(queues.map(({ queue }) => queue)).not.toContain("cloud");
+    });
+
     test("S5 is no kind that the gate could not look at here, until its model is there and whole", async () => {
       const folder = await mkdtemp(path.join(os.tmpdir(), "atelier-offer-gate-"));
       try {

@@ -108,8 +108,12 @@ export function computeOffer(input: OfferInput): NodeOffer {
     ...usable.map(({ engine }) => engine),
     ...(hasCloud ? [cloudEngine.name] : []),
   ]);
-  const ofProviders = hasCloud ? { providers: cloud.providers, providerKeys: cloud.keys } : {};
-  return { capability: { ...machine, kinds, engines: [...names], ...ofProviders }, queues, localSlots };
+  return { capability: { ...machine, kinds, engines: [...names], ...keysIn(cloud) }, queues, localSlots };
+}
+
+/** The keys are named also without a model for them: their runs are followed all the same. */
+function keysIn({ models, providers, keys }: CloudOffer) {
+  return { ...(models.length > 0 && { providers }), ...(keys.length > 0 && { providerKeys: keys }) };
 }
 
 /** The queue of providers when the node holds a key; its slots are for submits. */

@@ -13,8 +13,9 @@ import {
   isFollowed,
   loseAttempt,
   paidUsd,
-  type ProviderError,
+  ProviderError,
   type RunHandle,
+  takeUnheldAttempts,
 } from "../providers/index.ts";
 import type { Services } from "../services.ts";
 import { type Call, awaitsEndOf } from "./cloud.ts";
@@ -149,6 +150,23 @@ export async function takeOverLostCalls(services: Services): Promise<number> {
   const calls = await findLostCalls(services);
   for (const attempt of calls) await lose(services, attempt, { firstLookS: 0, message: null });
   return calls.length;
+}
+
+/**
+ * Ends the runs whose key no worker holds any more, at their price: they may have been made and charged. Their jobs go on as after
+ * a lost answer. Runs in each sweep.
+ */
+export async function endUnheldRuns(services: Services): Promise<number> {
+  const runs = await takeUnheldAttempts(services);
+  for (const attempt of runs) {
+    services.log.warn(
+      { jobId: attempt.jobId, provider: attempt.provider },
+      "run given up, no worker has its key",
+    );
+    const error = new ProviderError("lost", "No worker holds the key of the run any more.");
+    await goOn(services, attempt, { as: "failed", error, costUsd: null });
+  }
+  return runs.length;
 }
 
 async function refuse(

@@ -5,13 +5,14 @@ import {
   type Attempt,
   attemptsOf,
   type AttemptView,
+  hasNoHolder,
   ProviderError,
   toAttemptView,
 } from "../providers/index.ts";
 import type { Services } from "../services.ts";
 import type { Skipped } from "./cloud-choice.ts";
 import { scheduleDispatch } from "./dispatch.ts";
-import { amend, heldBy, hint, type Job, type Lease, readJob, transition } from "./job.ts";
+import { amend, heldBy, hint, type Job, type Lease, readJob, transition, transitionAll } from "./job.ts";
 
 /** A call that was made for a job. */
 export interface Call {
@@ -69,6 +70,22 @@ export async function cancelFromProvider(services: Services, attempt: Attempt): 
   });
   if (job) hint(services, [job]);
   return job;
+}
+
+/**
+ * Cancels the jobs with a request to stop whose run no worker can ask about, since none has its key: a follower would end
+ * them first, too, and asks for the run later. Runs in each sweep.
+ */
+export async function cancelUnheldJobs(services: Services): Promise<Job[]> {
+  const cancelled = await transitionAll(services.db, {
+    from: ["processing"],
+    to: "cancelled",
+    where: sql`cancel_requested_at is not null and provider_attempt_id in (select a.id from provider_attempts a where ${hasNoHolder})`,
+    set: { nodeId: null },
+    event: "cancelled",
+  });
+  hint(services, cancelled);
+  return cancelled;
 }
 
 /** All providers are busy: the job goes to the end of the line, uncharged. Null when the lease is lost. */

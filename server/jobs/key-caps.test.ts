@@ -177,3 +177,21 @@ test("a reservation whose worker died is held until the run is known, and free a
   expect(await spendOf(id)).toEqual([0, 0]);
   expect(await hop(await holdJob(id))).toBe("fal");
 });
+
+test("a cap of all time counts each day, also those that were added up long after, as after a stop of the studio", async () => {
+  const { services } = opened;
+  const { studio } = schema;
+  const daysAgo = (days: number) =>
+    sql`(date_trunc('day', now() at time zone 'utc') - make_interval(days => ${days})) at time zone 'utc'`;
+  // The days were never added up yet, or up to that of the stop.
+  for (const spendSummedUntil of [null, daysAgo(40)]) {
+    const id = await makeKey(priceUsd, "never");
+    await services.db.update(studio).set({ spendSummedUntil });
+    expect(await hop(await holdJob(id))).toBe("fal");
+    await end({ state: "succeeded", costUsd: priceUsd, createdAt: sql`${daysAgo(40)} + interval '1 hour'` });
+    await sumPastDays(services);
+    expect(await spendOf(id)).toEqual([priceUsd, 0]);
+    expect(await hop(await holdJob(id))).toBe("budget_exceeded");
+    await services.db.delete(providerAttempts);
+  }
+});

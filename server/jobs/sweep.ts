@@ -15,7 +15,8 @@ import {
 } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
 import { cancelOfSuspended } from "./cancel.ts";
-import { takeOverLostCalls } from "./cloud-end.ts";
+import { cancelUnheldJobs } from "./cloud.ts";
+import { endUnheldRuns, takeOverLostCalls } from "./cloud-end.ts";
 import { dispatch, lockLine, rering } from "./dispatch.ts";
 import { amendAll, hint, isFinal, type Job, maxChargedOf, transitionAll } from "./job.ts";
 import { placeWaiting } from "./rehome.ts";
@@ -23,6 +24,8 @@ import { placeWaiting } from "./rehome.ts";
 const repairs: readonly ((services: Services) => Promise<unknown>)[] = [
   cancelOfSuspended,
   takeOverLostCalls,
+  cancelUnheldJobs,
+  endUnheldRuns,
   recover,
   moveStranded,
   clearAvoidedServers,

@@ -6,7 +6,7 @@
  *     submitting ──answer──▶ accepted ──▶ succeeded | failed | cancelled
  *         │  │                   ▲
  *         │  └─refused─▶ failed  │ found again: by the provider's list, its webhook, or the same idempotency key
- *         └─answer lost─▶ unknown┴──never accepted, or not found in time──▶ failed
+ *         └─answer lost─▶ unknown┴──never accepted, not found in time, or no worker has its key──▶ failed
  *
  * Terms. Model: what users choose; its offers say how each provider runs it, and their order is its chain. Key: one API
  * key; activity, rate and cooldown are derived from its attempts and never counted apart, so that nothing can leak. Price:
@@ -35,8 +35,16 @@ export {
 export { chainOf, enableProvider, orderChain, readChain } from "./chain.ts";
 export { clientOf, type KeyAnswer, tryKey } from "./clients.ts";
 export {
-  acceptAttempt,
   type DueAttempt,
+  hasNoHolder,
+  knowsToken,
+  noteWebhook,
+  postponeAttempt,
+  takeDueAttempts,
+  takeUnheldAttempts,
+} from "./follow.ts";
+export {
+  acceptAttempt,
   endAttempt,
   failAttempt,
   failedIn,
@@ -44,11 +52,7 @@ export {
   holdAttempt,
   isFollowed,
   isOpenState,
-  knowsToken,
   loseAttempt,
-  noteWebhook,
-  postponeAttempt,
-  takeDueAttempts,
 } from "./life.ts";
 export { fillTemplate, type TemplateValues } from "./mapping.ts";
 export { type Hindrance, readMarket, type Ware } from "./market.ts";

@@ -1,6 +1,6 @@
 import { sql, type SQL } from "drizzle-orm";
 import { type AttemptState, type Db, fromNow, schema, type Tx } from "../db/index.ts";
-import { isFree, isHeldBy, newToken, whileHeld } from "../leases/index.ts";
+import { isHeldBy, whileHeld } from "../leases/index.ts";
 import { isOrphaned } from "../nodes/index.ts";
 import type { Config } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -183,15 +183,6 @@ function ended(costUsd: number | null): Changes {
   };
 }
 
-/** An attempt that has to be asked about; the times are judged by the database's clock. */
-export interface DueAttempt extends Attempt {
-  readonly isOverdue: boolean;
-  /** Since its call was begun. */
-  readonly ageMs: number;
-  /** Since the provider accepted it; as `ageMs` before it has. */
-  readonly acceptedMs: number;
-}
-
 /** Keeps an attempt with its caller, or for half an hour at most with its follower, while the work on it goes on. */
 export function holdAttempt<T>(
   services: Pick<Services, "db" | "log">,
@@ -204,97 +195,4 @@ export function holdAttempt<T>(
   const where = sql`${providerAttempts.id} = ${attempt.id} and ${isHeld}`;
   const renew = () => services.db.update(providerAttempts).set(set).where(where);
   return whileHeld(services, { ...renewalOf(isCaller), name: `attempt ${attempt.id}`, renew }, work);
-}
-
-interface Follower {
-  readonly nodeId: string;
-  /** The keys that the process holds; attempts of other keys are left out. */
-  readonly keyIds: readonly string[];
-  /** The attempts that the process has in hand; others that its node holds were taken by a look whose answer was lost. */
-  readonly heldIds?: readonly string[];
-  readonly limit: number;
-}
-
-/**
- * Takes the attempts that have to be asked about: those that are due, and those whose job has a cancel request. Each goes
- * to one process, until that postpones or ends it, or its node is lost.
- */
-export async function takeDueAttempts(
-  { db }: { readonly db: Db },
-  { nodeId, keyIds, heldIds = [], limit }: Follower,
-): Promise<DueAttempt[]> {
-  if (keyIds.length === 0) return [];
-  const { jobs } = schema;
-  const isOther = heldIds.length === 0 ? sql`true` : sql`a.id not in ${[...heldIds]}`;
-  const rows = await db.execute<Record<string, unknown>>(sql`
-    update ${providerAttempts} set finish_token = ${newToken()}, node_id = ${nodeId},
-      finish_until = ${fromNow(attemptHoldMs)}
-    where id in (
-      select a.id from ${providerAttempts} a
-      where a.state in ('unknown', 'accepted') and a.key_id in ${[...keyIds]} and ${isOther}
-        and (${isFree({ until: sql`a.finish_until` })}
-          or ${isOrphaned(sql`a.node_id`)} or a.node_id = ${nodeId})
-        and (a.next_poll_at <= clock_timestamp() or exists (select 1 from ${jobs} j
-          where j.provider_attempt_id = a.id and j.status = 'processing' and j.cancel_requested_at is not null))
-      order by a.next_poll_at limit ${limit} for update skip locked)
-    returning *, coalesce(deadline_at < clock_timestamp(), false) as is_overdue,
-      (extract(epoch from clock_timestamp() - created_at) * 1000)::float8 as age_ms,
-      (extract(epoch from clock_timestamp() - coalesce(accepted_at, created_at)) * 1000)::float8 as accepted_ms`);
-  return rows.map((row) => ({
-    ...attemptFromRow(row),
-    isOverdue: row["is_overdue"] === true,
-    ageMs: Number(row["age_ms"]),
-    acceptedMs: Number(row["accepted_ms"]),
-  }));
-}
-
-/** Releases an attempt that goes on, to be asked about again after the pause. */
-export async function postponeAttempt(
-  { db }: { readonly db: Db },
-  { id, finishToken }: Attempt,
-  afterMs: number,
-): Promise<void> {
-  await db.execute(sql`
-    update ${providerAttempts} set polls = polls + 1, finish_token = null, finish_until = null, node_id = null,
-      next_poll_at = ${fromNow(afterMs)}
-    where id = ${id} and ${isHeldBy({ token: providerAttempts.finishToken }, finishToken)}`);
-}
-
-export interface WebhookNote {
-  readonly provider: string;
-  readonly token: string;
-  /** The run that the webhook names; empty when it names none. */
-  readonly externalId: string;
-}
-
-/** Whether an attempt has this secret. */
-export async function knowsToken(
-  { db }: { readonly db: Db },
-  { provider, token }: Pick<WebhookNote, "provider" | "token">,
-): Promise<boolean> {
-  const isIts = sql`${providerAttempts.token} = ${token} and ${providerAttempts.provider} = ${provider}`;
-  return (await db.$count(providerAttempts, isIts)) > 0;
-}
-
-/**
- * Makes the attempt of a webhook due. One whose call had no answer becomes known by it; one whose call is under way keeps
- * the run's id, in case the caller dies before it stores the answer. One that has ended stays as it is.
- */
-export async function noteWebhook(
-  { db, config }: { readonly db: Db; readonly config: Config },
-  { provider, token, externalId }: WebhookNote,
-): Promise<void> {
-  const [known] = await db
-    .update(providerAttempts)
-    .set({
-      // A call under way has its answer still to come; its run is asked about soon after.
-      nextPollAt: sql`case when ${providerAttempts.state} in ('unknown', 'accepted') then ${fromNow(0)} else ${providerAttempts.nextPollAt} end`,
-      externalId: sql`case when ${providerAttempts.state} = 'submitting' and ${externalId} <> '' then ${externalId} else ${providerAttempts.externalId} end`,
-    })
-    .where(sql`${providerAttempts.token} = ${token} and ${providerAttempts.provider} = ${provider}`)
-    .returning();
-  if (known?.state === "unknown" && externalId !== "") {
-    const handle = { endpoint: known.endpoint, externalId, urls: {} };
-    await acceptAttempt(db, known.id, { handle, pollAfterS: 0, runLimitS: config.cloud.runLimitS });
-  }
 }

@@ -215,6 +215,9 @@ const settledAfter = sql`interval '1 hour'`;
 const oneDay = sql`interval '24 hours'`;
 /** Midnight (UTC) before the longest month: older sums are of no use for a cap. */
 const keptFrom = sql`(${dayStart} - 31 * ${oneDay})`;
+/** The day of the oldest spending: no day may be passed, since a key's cap may count all that it ever spent. */
+const firstDay = sql`coalesce(date_trunc('day', least((select min(created_at) from ${schema.providerAttempts}),
+  (select min(started_at) from ${schema.modelCalls})) at time zone 'utc') at time zone 'utc', ${keptFrom})`;
 
 /**
  * Adds up the days that are over, one after the other, up to the first with a request that has not ended. Called again
@@ -237,7 +240,7 @@ async function sumNextDay(tx: Tx, config: Config): Promise<boolean> {
   // The lock makes one process sum a day.
   const [next] = await tx.execute<{ from: string; until: string }>(sql`
     select start::text as "from", (start + ${oneDay})::text as until from (
-      select greatest(coalesce(spend_summed_until, '-infinity'), ${keptFrom}) as start from ${studio} for update
+      select coalesce(spend_summed_until, ${firstDay}) as start from ${studio} for update
     ) studio where start + ${oneDay} + ${settledAfter} < now()`);
   if (!next) return false;
   const isOf = (at: SQL) => sql`${at} >= ${next.from}::timestamptz and ${at} < ${next.until}::timestamptz`;
