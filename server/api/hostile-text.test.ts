@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import {
   createTestServices,
   openAdmin,
@@ -268,4 +269,48 @@ test("A16 no text of a program that was written for another server makes a route
       );
     }
   expect(faults).toEqual([]);
+});
+
+test("a text in another encoding than UTF-8, or compressed, is refused, and never taken for other letters", async () => {
+  const clients = createClientsApp(services);
+  const json = { "content-type": "application/json" };
+  const latin = (body: object) => Buffer.from(JSON.stringify(body), "latin1");
+  const form = (name: string) =>
+    Buffer.from(
+      `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\nein grüner Hut\r\n--b--\r\n`,
+      "latin1",
+    );
+  const ofForm = { "content-type": "multipart/form-data; boundary=b" };
+  const words = "ein grüner Hut";
+  const asked = { kind: "text_to_image", params: { prompt: words } };
+  const cases: readonly [string, Readonly<Record<string, string>>, Buffer][] = [
+    ["/api/v1/jobs/estimate", json, latin(asked)],
+    ["/api/v1/jobs/estimate", json, Buffer.from(JSON.stringify(asked), "utf16le")],
+    ["/api/v1/jobs/estimate", json, gzipSync(JSON.stringify(asked))],
+    ["/api/v1/uploads", ofForm, form("title")],
+    ["/v1/images/generations", json, latin({ prompt: words })],
+    ["/v1/images/generations", json, gzipSync(JSON.stringify({ prompt: words }))],
+    ["/v1/images/edits", ofForm, form("prompt")],
+    ["/sdapi/v1/txt2img", json, latin({ prompt: words })],
+    ["/mcp", json, latin({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: words } })],
+    ["/jobsRedis", json, latin({ userId: "u", prompt: words })],
+  ];
+  for (const [path, headers, body] of cases) {
+    const own = {
+      method: "POST",
+      headers: { ...bearer(), ...headers },
+      body: new Uint8Array(body),
+    };
+    const answer = await (path.startsWith("/api/v1") ? httpApp : clients).request(
+      `${testOrigin}${path}`,
+      own,
+    );
+    expect([path, answer.status, await answer.text()]).toEqual([path, 400, expect.stringContaining("UTF-8")]);
+  }
+  const read = { method: "POST", headers: { ...bearer(), ...json } };
+  const answer = await httpApp.request(`${testOrigin}/api/v1/jobs/estimate`, {
+    ...read,
+    body: `\uFEFF${JSON.stringify(asked)}`,
+  });
+  expect(answer.status).toBe(200);
 });

@@ -47,6 +47,7 @@ export {
   parseRequest,
   requireReadable,
   storableText,
+  textOfRequest,
   withoutQuoted,
   foreignBytes,
   foreignCount,

@@ -146,6 +146,19 @@ const requestBounds: Bounds = { depth: Infinity, parts: 100_000, members: 500_00
  */
 export const hasFewValues = (text: string): boolean => isWithin(text, requestBounds);
 
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/** The text of a body. Throws `bad_request` for another encoding, whose letters would be taken for others, and for a compressed body. */
+export function textOfRequest(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes);
+  } catch (cause) {
+    throw new AppError("bad_request", "The body is no text in UTF-8: send it so, and not compressed.", {
+      cause,
+    });
+  }
+}
+
 /** The JSON of a request. Throws `bad_request`. */
 export function parseRequest(text: string): unknown {
   if (!hasFewValues(text)) throw new AppError("bad_request", "The request holds too many values.");

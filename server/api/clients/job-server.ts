@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { JobKind } from "../../engines.ts";
 import { kindParams, submit, submitWithPictures } from "../../jobs/index.ts";
-import { AppError, parseRequest, toProblem } from "../../platform/index.ts";
+import { AppError, parseRequest, textOfRequest, toProblem } from "../../platform/index.ts";
 import { type MultipartRules, withParts } from "../http/multipart.ts";
 import { maxJsonBytes, readLimited } from "../requests.ts";
 import { fileRoutes } from "./files.ts";
@@ -52,7 +52,7 @@ export async function readFields(request: Request): Promise<Fields> {
   const type = request.headers.get("content-type") ?? "";
   const bytes = await readLimited(request, maxJsonBytes);
   if (!bytes) throw new AppError("request_too_large");
-  const text = new TextDecoder().decode(bytes);
+  const text = textOfRequest(bytes);
   if (type.startsWith("application/x-www-form-urlencoded"))
     return Object.fromEntries(new URLSearchParams(text));
   const fields = z.record(z.string(), z.unknown()).safeParse(parseRequest(text));

@@ -8,6 +8,7 @@ import {
   places,
   requireReadable,
   sharesOf,
+  textOfRequest,
 } from "../../platform/index.ts";
 import { maxJsonBytes, readLimited } from "../requests.ts";
 import type { ClientInput } from "./route.ts";
@@ -79,7 +80,7 @@ export async function readJson<T>(
     async () => {
       const bytes = await readInTime(request, maxBytes);
       if (!bytes) throw new AppError("request_too_large");
-      const body = parseRequest(new TextDecoder().decode(bytes));
+      const body = parseRequest(textOfRequest(bytes));
       requireReadable(body);
       return parse(body);
     },

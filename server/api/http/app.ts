@@ -1,6 +1,14 @@
 import { type Context, Hono } from "hono";
 import type { z } from "zod";
-import { AppError, issuesOf, originOf, parseRequest, requireReadable, keptBy } from "../../platform/index.ts";
+import {
+  AppError,
+  issuesOf,
+  originOf,
+  parseRequest,
+  requireReadable,
+  keptBy,
+  textOfRequest,
+} from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { speakTo } from "../../words.ts";
 import { iopaintApi } from "../clients/iopaint.ts";
@@ -132,7 +140,7 @@ async function readJson(
   if (!isJson(request)) throw new AppError("bad_request", "Send the body as application/json.");
   const bytes = await readLimited(request, maxJsonBytes);
   if (!bytes) throw new AppError("request_too_large");
-  return parseRequest(new TextDecoder().decode(bytes));
+  return parseRequest(textOfRequest(bytes));
 }
 
 /** Some clients name a type, or a length of 0, for a body that they do not send. */

@@ -184,7 +184,12 @@ function collectParts(parser: BusboyInstance, { folder, room }: Target, rules: M
     streams.push(stream);
     writes.push(write);
   });
-  parser.on("field", (field, value) => fields.set(field, value));
+  parser.on("field", (field, value) => {
+    // What the parser writes for bytes of another encoding, such as those of a Windows console.
+    if (value.includes("\uFFFD"))
+      reject(new AppError("bad_request", `The text of ${field} is not in UTF-8.`));
+    fields.set(field, value);
+  });
   parser.on("filesLimit", () => reject(new AppError("upload_too_many")));
   parser.on("error", (cause) =>
     reject(new AppError("bad_request", "The multipart body is broken.", { cause })),
