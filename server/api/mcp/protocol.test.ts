@@ -188,6 +188,8 @@ test("the schemas of the tools say what each value is, as the inspector asks", a
   };
   for (const { name, inputSchema } of result.tools) {
     expect(JSON.stringify(inputSchema)).not.toMatch(/\$ref/);
+    // Gemini refuses every tool of a program for one of these.
+    expect(JSON.stringify(inputSchema)).not.toMatch(/"propertyNames"|"type":\[/);
     expect(unsaid(inputSchema, name)).toEqual([]);
   }
 });

@@ -57,10 +57,20 @@ function describe({ name, title, description, schema, isReading, isLong }: Tool)
     title,
     description,
     // Safe cast: each schema is one of an object.
-    inputSchema: z.toJSONSchema(schema, { io: "input" }) as ListedTool["inputSchema"],
+    inputSchema: JSON.parse(
+      JSON.stringify(z.toJSONSchema(schema, { io: "input" })),
+      inPlainWords,
+    ) as ListedTool["inputSchema"],
     annotations: { readOnlyHint: isReading, destructiveHint: false, openWorldHint: false },
     ...(isLong === true ? { execution: { taskSupport: "optional" as const } } : {}),
   };
+}
+
+/** Gemini refuses all tools of a program for one `propertyNames`, which says nothing of names that are any text, or one list of types. */
+function inPlainWords(name: string, value: unknown): unknown {
+  if (name === "propertyNames") return undefined;
+  const { type, ...rest } = looseSchema.safeParse(value).data ?? {};
+  return Array.isArray(type) ? { ...rest, anyOf: type.map((one: unknown) => ({ type: one })) } : value;
 }
 
 type CallParams = CallToolRequest["params"];
