@@ -7,6 +7,7 @@ import {
   choose,
   closerScale,
   movedView,
+  swipeOf,
   takesArrow,
   useZoomPointers,
   wholeView,
@@ -76,6 +77,7 @@ function pointersOn(isClose: boolean) {
     pan: vi.fn<Zoom["pan"]>(),
     onLeft: vi.fn<() => void>(),
     onRight: vi.fn<() => void>(),
+    onDown: vi.fn<() => void>(),
   };
   const held: { pointers?: ReturnType<typeof useZoomPointers> } = {};
   function Room() {
@@ -114,6 +116,18 @@ test("a finger that was lifted unheard is no second one of the next", () => {
   down(200, second ?? {});
   move(300, second ?? {});
   expect(done.zoom).toHaveBeenCalledExactlyOnceWith(2, { x: 200, y: 0 });
+});
+
+test.each([
+  [-60, 10, "onLeft"],
+  [60, -10, "onRight"],
+  [20, 120, "onDown"],
+  // Too short, and up, which is nothing here.
+  [-40, 10, null],
+  [10, 80, null],
+  [10, -200, null],
+])("a finger that went %i px to the side and %i px down: %s", (x, y, way) => {
+  expect(swipeOf({ x, y })).toBe(way);
 });
 
 test("a mouse that was released unheard moves the picture no further", () => {

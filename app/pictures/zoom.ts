@@ -178,13 +178,23 @@ export function useZoomKeys(zoom: Zoom | null): void {
 }
 
 const minSwipePx = 56;
+/** Down it ends something, so that it takes more. */
+const minSwipeDownPx = 96;
 
 interface Swipes {
   readonly onLeft: () => void;
   readonly onRight: () => void;
+  readonly onDown: () => void;
 }
 
-/** Pointers on the picture: one moves a part of it, or swipes to another picture; two zoom, and a double click does. */
+/** Which way a finger went that was lifted so far from where it came down. */
+export function swipeOf({ x, y }: Point): keyof Swipes | null {
+  if (Math.abs(y) > Math.abs(x)) return y < minSwipeDownPx ? null : "onDown";
+  if (Math.abs(x) < minSwipePx) return null;
+  return x < 0 ? "onLeft" : "onRight";
+}
+
+/** Pointers on the picture: one moves a part of it, or swipes; two zoom, and a double click does. */
 export function useZoomPointers(zoom: Zoom, swipes?: Swipes) {
   const fingers = useRef(new Map<number, Point>());
   const swipe = useRef<Point | null>(null);
@@ -221,10 +231,8 @@ export function useZoomPointers(zoom: Zoom, swipes?: Swipes) {
     swipe.current = null;
     if (from === null || event.type !== "pointerup") return;
     const to = placeIn(event.currentTarget, event);
-    const [dx, dy] = [to.x - from.x, to.y - from.y];
-    if (Math.abs(dx) < minSwipePx || Math.abs(dy) > Math.abs(dx)) return;
-    if (dx < 0) swipes?.onLeft();
-    else swipes?.onRight();
+    const way = swipeOf({ x: to.x - from.x, y: to.y - from.y });
+    if (way !== null) swipes?.[way]();
   }
   return {
     onPointerDown: begin,

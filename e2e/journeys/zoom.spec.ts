@@ -119,7 +119,7 @@ test("the viewer shows each pixel of a picture and more: double click, wheel, dr
   }).toPass();
 });
 
-test("@phone two fingers enlarge a picture of the viewer, then one moves it and does not leave it", async ({
+test("@phone two fingers enlarge a picture of the viewer, then one moves it and does not leave it, until it is whole", async ({
   page,
 }) => {
   const { viewer, picture, whole } = await openGallery(page);
@@ -156,4 +156,13 @@ test("@phone two fingers enlarge a picture of the viewer, then one moves it and 
   for (const x of [250, 200, 150]) await touch("touchMove", [x, middle]);
   await touch("touchEnd");
   await expect(viewer.getByRole("img", { name: "chelsea" })).toBeVisible();
+
+  await touch("touchStart", [200, middle]);
+  for (const by of [20, 60]) await touch("touchMove", [205, middle + by]);
+  await touch("touchEnd");
+  await expect(viewer).toBeVisible();
+  await touch("touchStart", [200, middle]);
+  for (const by of [40, 80, 120]) await touch("touchMove", [205, middle + by]);
+  await touch("touchEnd");
+  await expect(viewer).toHaveCount(0);
 });

@@ -4,6 +4,7 @@ import { useMemo } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { useFailureToast } from "../../ui/failures.ts";
 import { later } from "../../ui/later.tsx";
+import type { GalleryWindow } from "../window.ts";
 
 export interface ViewerAddress {
   readonly imageId: string | null;
@@ -49,13 +50,16 @@ export function useViewerAddress(): ViewerAddress {
   return useMemo(() => ({ imageId, open, move, close, currentId }), [imageId]);
 }
 
+/** What of the gallery's list is read, and how many pictures it has in each month; null where they are not counted. */
+export type GalleryPart = Pick<GalleryWindow, "firstIndex" | "isFromNewest" | "isToOldest" | "months">;
+
 export interface ViewerProps {
   readonly images: readonly ImageView[];
   readonly address: ViewerAddress;
   /** Shows each picture beside what it was made from, where there is something. */
   readonly compares?: boolean;
-  /** `images` has one picture of each stack; the others are in a strip. */
-  readonly stacks?: boolean;
+  /** Of the gallery's list, if `images` are its: they have one picture of each stack, whose others are in a strip. */
+  readonly part?: GalleryPart;
 }
 
 const Box = later(async () => (await import("./viewer.tsx")).ViewerBox);

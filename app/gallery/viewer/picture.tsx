@@ -1,7 +1,7 @@
 "use client";
 import { ChevronLeft, ChevronRight } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { type ReactNode, useState, useSyncExternalStore, ViewTransition } from "react";
+import { type ReactNode, useEffect, useRef, useState, useSyncExternalStore, ViewTransition } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { imageUrl } from "../../client/urls.ts";
 import { CompareSlider } from "../../pictures/compare-slider.tsx";
@@ -111,6 +111,27 @@ function Step({ name, to, onMove, children }: StepProps & { readonly name: "prev
   );
 }
 
+function readPreview(id: string): HTMLImageElement {
+  const picture = new Image();
+  picture.fetchPriority = "low";
+  picture.src = imageUrl(id, "preview");
+  return picture;
+}
+
+/** Reads the pictures beside the shown one once that is there, so that the next key or swipe shows them at once. */
+function useReadAhead(room: HTMLElement | null, { image, previous, next }: Props): void {
+  const held = useRef<readonly HTMLImageElement[]>([]);
+  useEffect(() => {
+    const read = () => {
+      held.current = [next, previous].flatMap((id) => (id === undefined ? [] : [readPreview(id)]));
+    };
+    if (room?.querySelector("img")?.complete === true) read();
+    // A picture's own event reaches what is around it only on its way down.
+    else room?.addEventListener("load", read, { capture: true, once: true });
+    return () => room?.removeEventListener("load", read, { capture: true });
+  }, [room, image.id, previous, next]);
+}
+
 /** What a touch does: it moves the picture, the line of a comparison, or the page that is enlarged. */
 function touchOf(isAlone: boolean, isPinched: boolean): string {
   if (isPinched) return "touch-auto";
@@ -125,9 +146,11 @@ interface Props {
   readonly previous: string | undefined;
   readonly next: string | undefined;
   readonly onMove: (id: string) => void;
+  readonly onClose: () => void;
 }
 
-export function ViewerPicture({ image, compareWith, grows, previous, next, onMove }: Props) {
+export function ViewerPicture(props: Props) {
+  const { image, compareWith, grows, previous, next, onMove, onClose } = props;
   const name = useImageName()(image);
   const [room, setRoom] = useState<HTMLDivElement | null>(null);
   const isPinched = usePinched();
@@ -136,7 +159,9 @@ export function ViewerPicture({ image, compareWith, grows, previous, next, onMov
   const pointers = useZoomPointers(zoom, {
     onLeft: () => next !== undefined && onMove(next),
     onRight: () => previous !== undefined && onMove(previous),
+    onDown: onClose,
   });
+  useReadAhead(room, props);
   const isZoomable = isAlone && !isPinched;
   useZoomWheel(isZoomable ? room : null, zoom);
   useZoomKeys(isZoomable ? zoom : null);

@@ -60,7 +60,7 @@ export function ViewerToolbar(props: Props) {
     <div
       role="toolbar"
       aria-label={t("toolbar")}
-      className="flex min-h-14 shrink-0 flex-wrap items-center gap-1 px-2 pb-1 sm:px-3 sm:pb-0"
+      className="flex min-h-14 shrink-0 flex-wrap items-center gap-1 px-2 pt-1.5 pb-1 sm:px-3 sm:py-0"
     >
       <IconButton label={t("close")} keys="Escape" onClick={onClose}>
         <X aria-hidden />
@@ -71,24 +71,25 @@ export function ViewerToolbar(props: Props) {
       </p>
       {/* On a phone a row of its own, below what stands beside it in the markup. */}
       <div className="flex items-center justify-center gap-1 max-sm:order-last max-sm:h-11 max-sm:w-full">
-        <QuickActions image={image} />
-        <Link href={`/edit/${image.id}`} className={buttonStyle("quiet", "small")}>
-          <Pencil aria-hidden />
-          {t("edit")}
-        </Link>
+        {/* First, as it comes with what is read of the job: beside a button it would move that. */}
         {remix === null ? null : (
           <Link href={remix} className={buttonStyle("quiet", "small")}>
             <Repeat2 aria-hidden />
             {t("remix")}
           </Link>
         )}
+        <QuickActions image={image} />
+        <Link href={`/edit/${image.id}`} className={buttonStyle("quiet", "small")}>
+          <Pencil aria-hidden />
+          {t("edit")}
+        </Link>
       </div>
       <span aria-hidden className="mx-1 h-5 w-px shrink-0 bg-line max-sm:hidden" />
-      {canCompare ? (
-        <IconButton label={t("compare")} pressed={isComparing} onClick={onCompare}>
+      {image.jobId === null ? null : (
+        <IconButton label={t("compare")} pressed={isComparing} disabled={!canCompare} onClick={onCompare}>
           <Columns2 aria-hidden />
         </IconButton>
-      ) : null}
+      )}
       <BoardButton imageIds={[image.id]} look="icon" />
       <StarButton imageId={image.id} />
       {hasMeaning ? (

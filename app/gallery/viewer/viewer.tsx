@@ -1,20 +1,20 @@
 "use client";
 import { Dialog } from "@base-ui/react/dialog";
 import { useTranslations } from "next-intl";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { useImage, useIsGone } from "../../client/queries.ts";
 import { remixHref } from "../../client/remix.ts";
 import { useSourceImage } from "../../client/source.ts";
 import { isTyping } from "../../parts/run-button.tsx";
-import { useRemoveImages, useRemoving, useStar } from "../../pictures/actions.tsx";
+import { useRemoveImages, useStar } from "../../pictures/actions.tsx";
 import { ratingOfKey, useRate } from "../../pictures/marks.tsx";
 import { belongsElsewhere } from "../../pictures/zoom.ts";
 import { isCombined, keyOnce } from "../../ui/key-press.ts";
-import { useStack } from "../stack.tsx";
-import type { ViewerAddress, ViewerProps } from "./door.tsx";
+import type { GalleryPart, ViewerAddress, ViewerProps } from "./door.tsx";
 import { ViewerInfo } from "./info.tsx";
 import { ViewerPicture } from "./picture.tsx";
+import { usePlaces } from "./places.ts";
 import { StackStrip, useChooseTop, useCompareStack, ViewerToolbar } from "./toolbar.tsx";
 
 interface Options {
@@ -77,55 +77,7 @@ interface ViewerRoomProps {
   readonly grows: boolean;
   readonly address: ViewerAddress;
   readonly compares: boolean;
-  /** `images` has one picture of each stack. */
-  readonly stacks: boolean;
-}
-
-/** The picture `by` places further; undefined where there is none, or the first is not in the list. */
-function neighbourOf(images: readonly ImageView[], at: number, by: number): string | undefined {
-  return at === -1 ? undefined : images[at + by]?.id;
-}
-
-/** Where the viewer can go from a picture: to the next one of the list, and within its stack. */
-function usePlaces({ image, images, address, stacks }: ViewerRoomProps) {
-  const stack = useStack(stacks ? image.stackId : null);
-  const removing = useRemoving();
-  const pages = stack.data?.pages;
-  const members = useMemo(
-    () => (pages ?? []).flatMap(({ items }) => items.filter(({ id }) => !removing.has(id))),
-    [pages, removing],
-  );
-  const placeOf = (id: string | null) => {
-    const own = images.findIndex((one) => one.id === id);
-    // Of a stack the list has another picture.
-    return own === -1 && stacks ? images.findIndex((one) => one.stackId === image.stackId) : own;
-  };
-  const at = placeOf(image.id);
-  const [previous, next] = [neighbourOf(images, at, -1), neighbourOf(images, at, 1)];
-  const inStack = members.findIndex((one) => one.id === image.id);
-  const go = (to: string | undefined) => to !== undefined && address.move(to);
-  return {
-    stack,
-    members,
-    position: at === -1 ? null : { number: at + 1, count: images.length },
-    previous,
-    next,
-    step: (by: number) => go(neighbourOf(images, placeOf(address.currentId()), by)),
-    stepInStack: (by: number) =>
-      go(
-        neighbourOf(
-          members,
-          members.findIndex((one) => one.id === address.currentId()),
-          by,
-        ),
-      ),
-    afterRemoval: () => {
-      const others = [neighbourOf(members, inStack, 1), neighbourOf(members, inStack, -1), next, previous];
-      const to = others.find((id) => id !== undefined);
-      if (to === undefined) address.close();
-      else address.move(to);
-    },
-  };
+  readonly part: GalleryPart | undefined;
 }
 
 /** The second click of a double click on the button that closes the viewer is not for what lies below it. */
@@ -181,6 +133,7 @@ function ViewerRoom(props: ViewerRoomProps) {
           previous={previous}
           next={next}
           onMove={address.move}
+          onClose={address.close}
         />
         {places.members.length < 2 ? null : (
           <StackStrip
@@ -211,7 +164,7 @@ function useOpenedId(imageId: string | null): string | null {
 }
 
 /** What `Viewer` shows once it is loaded. */
-export function ViewerBox({ images, address, compares = false, stacks = false }: ViewerProps) {
+export function ViewerBox({ images, address, compares = false, part }: ViewerProps) {
   const t = useTranslations("viewer");
   const { imageId, close } = address;
   const openedId = useOpenedId(imageId);
@@ -242,7 +195,7 @@ export function ViewerBox({ images, address, compares = false, stacks = false }:
               images={images}
               address={address}
               compares={compares}
-              stacks={stacks}
+              part={part}
             />
           )}
           {isError && image === undefined ? (
