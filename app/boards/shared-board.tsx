@@ -12,6 +12,7 @@ import { canLoadMore, keys, retryLoad } from "../client/queries.ts";
 import { justify, tileHeightPx } from "../pictures/justify.ts";
 import { LoadFailed, PageHeader } from "../parts/page-parts.tsx";
 import { AiBadge, Picture } from "../pictures/picture.tsx";
+import { RowsSkeleton } from "../pictures/skeleton.tsx";
 import { Button, buttonStyle } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
 import { useBoxSize } from "../ui/box-size.ts";
@@ -222,6 +223,7 @@ function Pictures({ board }: { readonly board: Board }) {
   if (query.data && pictures.length === 0) return <Empty board={board} />;
   return (
     <>
+      {query.isPending ? <RowsSkeleton /> : null}
       <ul
         ref={setList}
         aria-label={board.name}
@@ -265,7 +267,13 @@ export function SharedBoard({ id }: { readonly id: string }) {
   const query = useOpenBoard(id);
   const board = query.data;
   if (query.isError) return <LoadFailed error={query.error} onRetry={() => void query.refetch()} />;
-  if (board === undefined) return <PageHeader title={t("board")} />;
+  if (board === undefined)
+    return (
+      <>
+        <PageHeader title={t("board")} />
+        <RowsSkeleton className="px-4 pt-9 sm:px-6 wide:px-8" />
+      </>
+    );
   const count = t("pictures", { count: board.pictures });
   return (
     <>

@@ -10,6 +10,7 @@ import { LoadFailed, PageHeader } from "../parts/page-parts.tsx";
 import { jobKindOrder } from "../client/kinds.ts";
 import { Button, buttonStyle, cx } from "../ui/button.tsx";
 import { Chip, chipStyle, EmptyState } from "../ui/display.tsx";
+import { RowsSkeleton } from "../pictures/skeleton.tsx";
 import { later } from "../ui/later.tsx";
 import { Menu, MenuItem } from "../ui/overlays.tsx";
 import { useFilePicker, useUploadWithOffer } from "../uploads/drop.tsx";
@@ -17,7 +18,7 @@ import { BoardStrip } from "./board-strip.tsx";
 import { SearchTools } from "./search-line.tsx";
 import { hasTerm, isBoardAlone, isByMeaning, readableSearch, toggleTerm } from "./search-terms.ts";
 import { useSelection } from "./selection.tsx";
-import { Sheet, SheetSkeleton } from "./sheet.tsx";
+import { Sheet } from "./sheet.tsx";
 import type { ListedImage } from "./stack.tsx";
 import { hasScrubber } from "./timeline.ts";
 import { useViewerAddress, Viewer } from "./viewer/door.tsx";
@@ -143,12 +144,21 @@ function GalleryEmpty({ search }: { readonly search: string | undefined }) {
 interface HeaderProps {
   readonly hasPictures: boolean;
   readonly search: string | undefined;
+  readonly months: GalleryWindow["months"];
 }
 
-function GalleryHeader({ hasPictures, search }: HeaderProps) {
+function GalleryHeader({ hasPictures, search, months }: HeaderProps) {
   const t = useTranslations("frame");
+  const gallery = useTranslations("gallery");
+  // Of a search what it finds, which is told to those who do not see it.
+  const count = months?.reduce((sum, { pictures }) => sum + pictures, 0);
+  const note = (
+    <p role="status" className="tabular text-xs text-quiet">
+      {hasPictures && count !== undefined ? gallery("countPictures", { count }) : null}
+    </p>
+  );
   return (
-    <PageHeader title={t("pages.gallery")}>
+    <PageHeader title={t("pages.gallery")} note={note}>
       {hasPictures ? (
         <>
           <SearchTools search={search} />
@@ -190,7 +200,7 @@ interface WaitingProps {
 
 /** In place of pictures that are not read yet, or are not there. */
 function Waiting({ isPending, isEmpty, search }: WaitingProps) {
-  if (isPending) return <SheetSkeleton />;
+  if (isPending) return <RowsSkeleton className="pt-12" />;
   return isEmpty ? <GalleryEmpty search={search} /> : null;
 }
 
@@ -256,7 +266,7 @@ export function Gallery({ first }: { readonly first: FirstPictures | null }) {
 
   return (
     <div className={hasScrubber(part.months) ? "wide:pe-14" : undefined}>
-      <GalleryHeader hasPictures={hasPictures} search={search} />
+      <GalleryHeader hasPictures={hasPictures} search={search} months={part.months} />
       <div className={cx("px-4 sm:px-6 wide:px-8", hasPictures && withSide)}>
         {hasPictures ? <BoardStrip search={text} /> : null}
         <div className="min-w-0">
@@ -280,7 +290,7 @@ export function Gallery({ first }: { readonly first: FirstPictures | null }) {
         </div>
       </div>
       {isTrash ? <TrashBar isWanted onFailure={showFailure} props={{ selection }} /> : bar}
-      <Viewer images={images} address={viewer} stacks />
+      <Viewer images={images} address={viewer} part={part} />
     </div>
   );
 }

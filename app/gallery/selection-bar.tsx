@@ -202,7 +202,7 @@ export function SelectionBar({ selection }: { readonly selection: Selection }) {
         <span aria-hidden data-count={count} className="before:content-[attr(data-count)] sm:hidden" />
         <span className="max-sm:sr-only">
           {t("selected", { count })}
-          {pictures === count ? null : `, ${t("selectedPictures", { count: pictures })}`}
+          {pictures === count ? null : `, ${t("countPictures", { count: pictures })}`}
         </span>
       </p>
       <CompareButton selection={selection} />

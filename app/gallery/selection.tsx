@@ -131,7 +131,7 @@ export function useSelection({ part, isReading, isInFront }: SelectionInput): Se
   // A picture that a filter hid is not chosen again when the filter is removed.
   if (kept !== chosen) setChosen(kept);
   const anchor = useRef<string | null>(null);
-  const star = useStar();
+  const { mutate: star } = useStar();
   const { mutate: rate } = useRate();
   const removeStacks = useRemoveStacks();
   const { search } = part;
@@ -160,6 +160,13 @@ export function useSelection({ part, isReading, isInFront }: SelectionInput): Se
     },
     [choose, stacks],
   );
+  const starAll = useCallback(
+    (stars: readonly ListedImage[]) => {
+      if (stars.length > 0)
+        star({ ids: stars.map(({ id }) => id), starred: stars.some(({ starred }) => !starred) });
+    },
+    [star],
+  );
   const selection = useMemo<Selection>(() => {
     const chosenImages = [...kept.images.values()].toSorted(byNewest);
     return {
@@ -168,28 +175,30 @@ export function useSelection({ part, isReading, isInFront }: SelectionInput): Se
       toggle,
       choose: (images) => choose(() => images.map((image) => [image.stackId, image] as const)),
       clear,
-      star: () =>
-        star.mutate({
-          ids: chosenImages.map((image) => image.id),
-          starred: chosenImages.some((image) => !image.starred),
-        }),
+      star: () => starAll(chosenImages),
       remove: () => {
         removeStacks(chosenImages);
         clear();
       },
       leave: () => window.history.replaceState({ chosen: kept }, ""),
     };
-  }, [choose, clear, kept, removeStacks, star, toggle]);
+  }, [choose, clear, kept, removeStacks, starAll, toggle]);
 
   // With the list itself: a key is for what is seen.
   useLayoutEffect(() => {
     if (!isInFront) return undefined;
+    // What is chosen, else the picture with the focus.
+    const meant = () =>
+      selection.images.length > 0
+        ? selection.images
+        : images.filter(({ stackId }) => stackId === focusedStack());
     const keys: Record<string, () => void> = {
       Escape: selection.clear,
       Delete: () => {
-        if (selection.ids.size > 0) selection.remove();
-        else removeStacks(images.filter(({ stackId }) => stackId === focusedStack()));
+        removeStacks(meant());
+        selection.clear();
       },
+      s: () => starAll(meant()),
       x: () => {
         const stackId = focusedStack();
         if (stackId !== undefined) toggle(stackId, false);
@@ -197,8 +206,7 @@ export function useSelection({ part, isReading, isInFront }: SelectionInput): Se
       "Control+a": () => choose(() => stacks.map(({ id, image }) => [id, image] as const)),
     };
     const rateShown = (rating: number) => {
-      const focused = images.filter(({ stackId }) => stackId === focusedStack());
-      const rated = selection.images.length > 0 ? selection.images : focused;
+      const rated = meant();
       if (rated.length > 0) rate({ images: rated, rating });
     };
     const press = (event: KeyboardEvent) => {
@@ -214,6 +222,6 @@ export function useSelection({ part, isReading, isInFront }: SelectionInput): Se
     };
     window.addEventListener("keydown", press);
     return () => window.removeEventListener("keydown", press);
-  }, [choose, images, isInFront, rate, removeStacks, selection, stacks, toggle]);
+  }, [choose, images, isInFront, rate, removeStacks, selection, starAll, stacks, toggle]);
   return selection;
 }

@@ -7,6 +7,7 @@ import { later } from "../ui/later.tsx";
 import { DayHeading } from "./day-heading.tsx";
 import { gapPx, mostFirst, type SheetLine, today } from "./layout-rows.ts";
 import type { Row } from "../pictures/justify.ts";
+import { RowsSkeleton } from "../pictures/skeleton.tsx";
 import type { Selection } from "./selection.tsx";
 import { heightOf, useSheetLayout, useSheetScroll, useShownLines } from "./sheet-scroll.ts";
 import type { ListedImage } from "./stack.tsx";
@@ -14,12 +15,23 @@ import { Tile } from "./tile.tsx";
 import { hasScrubber } from "./timeline.ts";
 import type { FirstPictures, GalleryWindow } from "./window.ts";
 
-function DayHeader({ day }: { readonly day: string }) {
+const DayCheck = later(async () => (await import("./day-check.tsx")).DayCheck);
+
+interface DayHeaderProps extends Pick<SheetProps, "part" | "selection"> {
+  readonly day: string;
+}
+
+function DayHeader(props: DayHeaderProps) {
   const t = useTranslations("gallery");
   const { dateTime } = useFormatter();
   const now = useSyncExternalStore(today.watch, today.get);
   const names = { today: t("today"), yesterday: t("yesterday") };
-  return <DayHeading day={day} today={now} names={names} dateTime={dateTime} />;
+  return (
+    <div className="group flex h-full">
+      <DayHeading day={props.day} today={now} names={names} dateTime={dateTime} />
+      <DayCheck isWanted={false} onFailure={useFailureToast()} props={props} />
+    </div>
+  );
 }
 
 interface SheetRowProps {
@@ -49,18 +61,6 @@ function SheetRow({ row, selection, openId, onOpen }: SheetRowProps) {
   );
 }
 
-const widths = [180, 240, 130, 200, 160, 260, 150, 210, 190, 140];
-
-export function SheetSkeleton() {
-  return (
-    <div aria-hidden className="flex flex-wrap gap-1 pt-12">
-      {widths.map((width) => (
-        <span key={width} className="h-52 animate-breathe bg-well" style={{ flex: `1 1 ${width}px` }} />
-      ))}
-    </div>
-  );
-}
-
 interface SheetProps {
   readonly first: FirstPictures | null;
   readonly part: GalleryWindow;
@@ -79,10 +79,11 @@ function Gap() {
 
 interface LineProps extends Omit<SheetRowProps, "row"> {
   readonly line: SheetLine;
+  readonly part: GalleryWindow;
 }
 
-function Line({ line, ...row }: LineProps) {
-  if (line.type === "day") return <DayHeader day={line.day} />;
+function Line({ line, part, ...row }: LineProps) {
+  if (line.type === "day") return <DayHeader day={line.day} part={part} selection={row.selection} />;
   return line.type === "gap" ? <Gap /> : <SheetRow row={line} {...row} />;
 }
 
@@ -110,7 +111,7 @@ export function Sheet({ first, part, images, selection, openId, onOpen }: SheetP
         className="relative"
         style={{ height: heightOf(layout, gapPx) }}
       >
-        {width > 0 ? null : (first?.tiles ?? <SheetSkeleton />)}
+        {width > 0 ? null : (first?.tiles ?? <RowsSkeleton className="pt-12" />)}
         {lines.slice(shown.first, shown.end).map((line, at) => (
           <div
             key={line.type === "day" ? line.day : line.key}
@@ -120,7 +121,7 @@ export function Sheet({ first, part, images, selection, openId, onOpen }: SheetP
               transform: `translateY(${layout.tops[shown.first + at] ?? 0}px)`,
             }}
           >
-            <Line line={line} selection={selection} openId={openId} onOpen={onOpen} />
+            <Line line={line} part={part} selection={selection} openId={openId} onOpen={onOpen} />
           </div>
         ))}
         <SelectionRectangle

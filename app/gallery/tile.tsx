@@ -2,11 +2,11 @@
 import { Check, Star } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type DragEvent, memo, type MouseEvent, ViewTransition } from "react";
-import { useStudioNow } from "../client/use-clock.ts";
 import { downloadUrl } from "../client/urls.ts";
 import { RatingBadge } from "../pictures/marks.tsx";
 import { AiBadge, Picture, useImageName } from "../pictures/picture.tsx";
 import { cx } from "../ui/button.tsx";
+import { later } from "../ui/later.tsx";
 import { type ListedImage, StackBadge } from "./stack.tsx";
 
 /** What a picture is for other windows and programs: its address, and for Chromium the file itself. */
@@ -19,20 +19,13 @@ function carry(event: DragEvent, { id, mime }: ListedImage, name: string): void 
   event.dataTransfer.setData("text/plain", url);
 }
 
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
+const TrashBadge = later(async () => (await import("./trash.tsx")).TrashBadge);
 
-/** On a tile of the trash: how long the picture is still there. */
-function TrashBadge({ until }: { readonly until: string | null }) {
-  const t = useTranslations("trash");
-  const now = useStudioNow(hourMs);
-  if (until === null) return null;
-  const days = Math.floor((Date.parse(until) - now) / dayMs);
-  return (
-    <span className="pointer-events-none absolute top-1.5 inset-e-1.5 flex h-[18px] items-center rounded-[4px] bg-black/65 px-1.5 text-[11px] font-medium text-white">
-      {t("daysLeft", { count: days })}
-    </span>
-  );
+/** The note of the trash, which is of the same code, tells of it. */
+const untold = () => undefined;
+
+function TrashMark({ until }: { readonly until: string | null }) {
+  return until === null ? null : <TrashBadge isWanted onFailure={untold} props={{ until }} />;
 }
 
 interface Props {
@@ -119,7 +112,7 @@ export const Tile = memo(function Tile(props: Props) {
           <Check className="size-3.5" strokeWidth={3} aria-hidden />
         </span>
       </button>
-      <TrashBadge until={image.trashedUntil} />
+      <TrashMark until={image.trashedUntil} />
       <RatingBadge rating={image.rating} />
       {size > 1 ? <StackBadge size={size} /> : null}
       <span

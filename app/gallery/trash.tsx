@@ -4,6 +4,7 @@ import { RotateCcw, Trash2, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
 import { api } from "../client/api.ts";
+import { useStudioNow } from "../client/use-clock.ts";
 import { useFailureToast } from "../ui/failures.ts";
 import { keys } from "../client/queries.ts";
 import { callFor } from "../pictures/actions.tsx";
@@ -11,6 +12,21 @@ import { Button, IconButton } from "../ui/button.tsx";
 import { Confirmation } from "../ui/confirmation.tsx";
 import { toastDone } from "../ui/toasts.tsx";
 import type { Selection } from "./selection.tsx";
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+/** On a tile of the trash: how long the picture is still there. */
+export function TrashBadge({ until }: { readonly until: string }) {
+  const t = useTranslations("trash");
+  const now = useStudioNow(hourMs);
+  const days = Math.floor((Date.parse(until) - now) / dayMs);
+  return (
+    <span className="pointer-events-none absolute top-1.5 inset-e-1.5 flex h-[18px] items-center rounded-[4px] bg-black/65 px-1.5 text-[11px] font-medium text-white">
+      {t("daysLeft", { count: days })}
+    </span>
+  );
+}
 
 /** Reads again what a change of the trash may show. */
 function useRefresh() {
@@ -45,7 +61,7 @@ function useTrashAct(act: Act) {
   });
 }
 
-/** What the trash is, and a button that empties it. */
+/** What the trash is, and a button that empties it; an empty one says so elsewhere. */
 export function TrashNote({ isEmpty }: { readonly isEmpty: boolean }) {
   const t = useTranslations("trash");
   const [isAsking, setAsking] = useState(false);
@@ -61,12 +77,14 @@ export function TrashNote({ isEmpty }: { readonly isEmpty: boolean }) {
     },
   });
   return (
-    <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2 py-2">
-      <p className="text-xs text-quiet">{t("note")}</p>
+    <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2 not-empty:py-2">
       {isEmpty ? null : (
-        <Button size="small" onClick={() => setAsking(true)}>
-          {t("empty")}
-        </Button>
+        <>
+          <p className="text-xs text-quiet">{t("note")}</p>
+          <Button size="small" onClick={() => setAsking(true)}>
+            {t("empty")}
+          </Button>
+        </>
       )}
       <Confirmation
         open={isAsking}
@@ -97,10 +115,12 @@ export function TrashBar({ selection }: { readonly selection: Selection }) {
       role="toolbar"
       data-selection-bar
       aria-label={gallery("selection")}
-      className="stage fixed bottom-[calc(var(--tabs)+12px)] left-1/2 z-40 flex h-12 -translate-x-1/2 items-center gap-1 rounded-full bg-raised! pe-2 ps-5 whitespace-nowrap shadow-float wide:bottom-5"
+      className="stage fixed bottom-[calc(var(--tabs)+12px)] left-1/2 z-40 flex h-12 max-w-[calc(100vw-16px)] -translate-x-1/2 items-center gap-1 rounded-full bg-raised! pe-2 ps-5 whitespace-nowrap shadow-float max-sm:gap-0 max-sm:pe-1 max-sm:ps-4 wide:bottom-5"
     >
-      <p role="status" className="tabular me-3 text-xs font-medium whitespace-nowrap">
-        {gallery("selected", { count: ids.length })}
+      <p role="status" className="tabular me-3 text-xs font-medium whitespace-nowrap max-sm:me-1">
+        {/* On a phone the number alone, and words without icons: those of some languages leave no room. */}
+        <span aria-hidden data-count={ids.length} className="before:content-[attr(data-count)] sm:hidden" />
+        <span className="max-sm:sr-only">{gallery("selected", { count: ids.length })}</span>
       </p>
       <Button
         look="quiet"
@@ -110,11 +130,11 @@ export function TrashBar({ selection }: { readonly selection: Selection }) {
           selection.clear();
         }}
       >
-        <RotateCcw aria-hidden />
+        <RotateCcw className="max-sm:hidden" aria-hidden />
         {t("restore")}
       </Button>
       <Button look="quiet" size="small" onClick={() => setAsking(true)}>
-        <Trash2 aria-hidden />
+        <Trash2 className="max-sm:hidden" aria-hidden />
         {t("deleteForGood")}
       </Button>
       <IconButton label={gallery("clearSelection")} side="top" onClick={selection.clear}>

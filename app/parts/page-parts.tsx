@@ -7,13 +7,18 @@ import { EmptyState } from "../ui/display.tsx";
 
 interface PageHeaderProps {
   readonly title: string;
+  /** Beside the title, and smaller. */
+  readonly note?: ReactNode;
   readonly children?: ReactNode;
 }
 
-export function PageHeader({ title, children }: PageHeaderProps) {
+export function PageHeader({ title, note, children }: PageHeaderProps) {
   return (
     <header className="flex min-h-16 flex-wrap items-center justify-between gap-x-6 gap-y-2 px-4 pt-4 pb-3 sm:px-6 wide:px-8 wide:pt-6 wide:pb-4">
-      <h1 className="text-xl">{title}</h1>
+      <div className="flex flex-wrap items-baseline gap-x-3">
+        <h1 className="text-xl">{title}</h1>
+        {note}
+      </div>
       {children === undefined ? null : (
         <div className="flex flex-wrap items-center gap-2 max-sm:has-[input]:w-full">{children}</div>
       )}

@@ -23,7 +23,7 @@ function Toasts() {
       <Toast.Action className={buttonStyle("quiet", "small")} />
       <Toast.Close
         aria-label={t("dismiss")}
-        className="inline-flex size-8 items-center justify-center rounded-control text-quiet hover:bg-hover hover:text-ink"
+        className="touch inline-flex size-8 items-center justify-center rounded-control text-quiet hover:bg-hover hover:text-ink"
       >
         <X className="size-4" aria-hidden />
       </Toast.Close>

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { readZip } from "@atelier/testing/zip";
 import { beGuest } from "../steps/be-guest.ts";
 import { beUser } from "../steps/be-user.ts";
+import { fillMonths } from "../steps/fill-months.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
 
@@ -172,4 +173,54 @@ test("@all the bar of a selection stays within the page at every width, in a lan
       })
       .toBe(0);
   }
+});
+
+test("@all A15 the check beside a day chooses all of its pictures, also those that are not read yet, and takes them out again", async ({
+  page,
+}) => {
+  await beGuest(page);
+  // One in six minutes: a day has more than a page of the list.
+  await fillMonths(page, { months: 1, picturesEach: 7_300 });
+  await page.goto("/gallery");
+  const day = new Date(Date.now() - 86_400_000);
+  const name = `${day.toLocaleDateString("en", { month: "long" })} ${day.getDate()}`;
+  const check = page.getByRole("checkbox", { name: new RegExp(`^Select all of \\w+, ${name}$`) });
+  const count = page.getByRole("toolbar", { name: "Selection" }).getByRole("status");
+  await page.mouse.move(600, 600);
+  const scrollOn = async () => {
+    await page.mouse.wheel(0, 800);
+    return check.isVisible();
+  };
+  await expect.poll(scrollOn, { intervals: [60] }).toBe(true);
+  await check.click();
+  await expect(count).toHaveText("240 selected");
+  await expect(check).toBeChecked();
+  await page
+    .getByRole("checkbox", { name: /^Select picture \d+$/, checked: true })
+    .first()
+    .click();
+  await expect(count).toHaveText("239 selected");
+  await expect(check).toHaveAttribute("aria-checked", "mixed");
+  await check.press("Enter");
+  await expect(count).toHaveText("240 selected");
+  await check.press("Enter");
+  await expect(count).toHaveCount(0);
+});
+
+test("@all A15 S stars the picture with the focus, or all that are selected, and takes the stars away again", async ({
+  page,
+}) => {
+  await beGuest(page);
+  for (const sample of ["rocket.jpg", "coffee.png"] as const) await uploadSample(page, sample, 96);
+  await page.goto("/gallery");
+  const sheet = page.getByRole("group", { name: "Pictures", exact: true });
+  const stars = sheet.getByRole("img", { name: "Starred" });
+  await sheet.getByRole("button", { name: "rocket", exact: true }).focus();
+  await page.keyboard.press("s");
+  await expect(stars).toHaveCount(1);
+  await page.keyboard.press("Control+a");
+  await page.keyboard.press("s");
+  await expect(stars).toHaveCount(2);
+  await page.keyboard.press("s");
+  await expect(stars).toHaveCount(0);
 });

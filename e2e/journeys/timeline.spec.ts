@@ -58,8 +58,11 @@ test("P9 a click and keys on the timeline lead to any month, and what is chosen 
   const isOpen = (one: number) =>
     expect(viewer.getByRole("img", { name: `picture ${one}`, exact: true })).toBeVisible();
   await isOpen(number);
+  // Of the whole list: the sample is second.
+  await expect(viewer.getByText(`${(number + 2).toLocaleString("en")} of 3,601`)).toBeVisible();
   await page.keyboard.press("ArrowRight");
   await isOpen(number + 1);
+  await expect(viewer.getByText(`${(number + 3).toLocaleString("en")} of 3,601`)).toBeVisible();
   await page.keyboard.press("ArrowLeft");
   await isOpen(number);
   await page.keyboard.press("Escape");

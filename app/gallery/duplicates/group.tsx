@@ -140,7 +140,7 @@ export function Group({ group, keepId, onKeep, onMerge, onDismiss }: GroupProps)
             t("ownChoice")
           )}
         </p>
-        <div className="flex flex-wrap gap-2">
+        <div className="flex flex-wrap gap-2 max-sm:-ms-2.5">
           <Button look="quiet" size="small" onClick={onDismiss}>
             {t("dismiss")}
             <span className="pointer-coarse:hidden">
@@ -155,7 +155,7 @@ export function Group({ group, keepId, onKeep, onMerge, onDismiss }: GroupProps)
           </Button>
         </div>
       </div>
-      <ul className="-mx-4 flex snap-x gap-3 overflow-x-auto px-4 py-1 sm:mx-0 sm:px-1">
+      <ul className="-mx-4 flex snap-x scroll-px-4 gap-3 overflow-x-auto px-4 py-1 sm:mx-0 sm:scroll-px-1 sm:px-1">
         {group.pictures.map((picture) => {
           const own = facts.get(picture.id);
           return own === undefined ? null : (

@@ -1,0 +1,116 @@
+"use client";
+import { Check, Minus } from "lucide-react";
+import { useFormatter, useTranslations } from "next-intl";
+import { useEffect, useMemo, useRef, useState } from "react";
+import { api } from "../client/api.ts";
+import { viewerTimezone } from "../client/queries.ts";
+import { cx, Spinner } from "../ui/button.tsx";
+import { useFailureToast } from "../ui/failures.ts";
+import { dayOf } from "./layout-rows.ts";
+import type { Selection } from "./selection.tsx";
+import type { ListedImage } from "./stack.tsx";
+import type { GalleryWindow } from "./window.ts";
+
+type Part = Pick<GalleryWindow, "images" | "isFromNewest" | "isToOldest" | "search">;
+
+/** What of a day is read, and whether the list goes on with it beyond that. */
+export function readOfDay(day: string, { images = [], isFromNewest, isToOldest }: Omit<Part, "search">) {
+  const isOf = (image: ListedImage | undefined) => image !== undefined && dayOf(image.createdAt) === day;
+  const goesOn = (!isFromNewest && isOf(images[0])) || (!isToOldest && isOf(images.at(-1)));
+  return { images: images.filter(isOf), goesOn };
+}
+
+const pageSize = 100;
+
+/** Every picture of a day, also those that the list has not read. */
+async function readWholeDay(day: string, search: string | null): Promise<ListedImage[]> {
+  const from = new Date(`${day}T00:00`);
+  const before = new Date(from);
+  before.setDate(before.getDate() + 1);
+  const filters = {
+    search: search || undefined,
+    timezone: viewerTimezone(),
+    stacks: true,
+    jump: { from: from.toISOString(), before: before.toISOString() },
+  };
+  const found: ListedImage[] = [];
+  let cursor: string | undefined;
+  do {
+    const page: Awaited<ReturnType<typeof api.images.list.query>> = await api.images.list.query({
+      ...filters,
+      cursor,
+      limit: pageSize,
+    });
+    found.push(...page.items.filter(({ createdAt }) => dayOf(createdAt) === day));
+    const isOver = found.length === 0 || page.items.some(({ createdAt }) => dayOf(createdAt) < day);
+    cursor = isOver ? undefined : (page.nextCursor ?? undefined);
+  } while (cursor !== undefined);
+  return found;
+}
+
+interface Props {
+  readonly day: string;
+  readonly part: Part;
+  readonly selection: Selection;
+}
+
+/** Beside the heading of a day: chooses all of its pictures, or none of them. */
+export function DayCheck({ day, part, selection }: Props) {
+  const t = useTranslations("gallery");
+  const { dateTime } = useFormatter();
+  const showFailure = useFailureToast();
+  const [isReading, setReading] = useState(false);
+  // What was chosen while a day was read stays chosen.
+  const latest = useRef(selection);
+  useEffect(() => {
+    latest.current = selection;
+  }, [selection]);
+  const { images, goesOn } = useMemo(() => readOfDay(day, part), [day, part]);
+  const isChosen = images.map(({ stackId }) => selection.ids.has(stackId));
+  const [isAll, isSome] = [isChosen.every(Boolean), isChosen.some(Boolean)];
+  const choose = (ofDay: readonly ListedImage[]) => {
+    const others = latest.current.images.filter(({ createdAt }) => dayOf(createdAt) !== day);
+    latest.current.choose([...others, ...ofDay]);
+  };
+  const press = () => {
+    if (isReading || isAll || !goesOn) {
+      if (!isReading) choose(isAll ? [] : images);
+      return;
+    }
+    setReading(true);
+    readWholeDay(day, part.search)
+      .then(choose, showFailure)
+      .finally(() => setReading(false));
+  };
+  const name = dateTime(new Date(`${day}T12:00`), { weekday: "long", day: "numeric", month: "long" });
+  return (
+    <button
+      type="button"
+      role="checkbox"
+      aria-checked={isSome && !isAll ? "mixed" : isAll}
+      aria-label={t("selectDay", { day: name })}
+      aria-busy={isReading}
+      onClick={press}
+      className={cx(
+        "touch mb-1 flex size-8 items-center justify-center self-end transition-opacity duration-120",
+        selection.ids.size === 0 &&
+          "opacity-0 group-hover:opacity-100 focus-visible:opacity-100 pointer-coarse:opacity-100",
+      )}
+    >
+      <span
+        className={cx(
+          "flex size-5 items-center justify-center rounded-full border-[1.5px] [&_svg]:size-3.5",
+          isSome ? "border-accent bg-accent text-on-accent" : "border-edge text-edge",
+        )}
+      >
+        {isReading ? (
+          <Spinner />
+        ) : isAll || !isSome ? (
+          <Check strokeWidth={3} aria-hidden />
+        ) : (
+          <Minus strokeWidth={3} aria-hidden />
+        )}
+      </span>
+    </button>
+  );
+}
