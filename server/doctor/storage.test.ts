@@ -5,6 +5,7 @@ import { startS3, type TestS3 } from "@atelier/testing/s3";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { checkStore } from "../images/index.ts";
+import { retellFinding, wordsIn } from "../words.ts";
 import { checkBucket, checkBucketLinks, checkStoreMark } from "./storage.ts";
 
 let s3: TestS3;
@@ -34,6 +35,25 @@ test("A16 a bucket that works is found, and what is wrong with another one is sa
     message: expect.stringMatching(/NoSuchBucket: .*create the bucket/),
   });
 });
+
+test.each([
+  [
+    "its address names it, too",
+    (env: TestS3["env"]) => ({ S3_ENDPOINT: `${env.S3_ENDPOINT}/${env.S3_BUCKET}` }),
+  ],
+])(
+  "R5 a bucket that takes objects and lists none is told, since nothing would be removed: %s",
+  async (_, wrong) => {
+    const { services } = opened;
+    const found = await checkBucket({ ...services.env, ...s3.env, ...wrong(s3.env) });
+    expect(found).toMatchObject({
+      isOk: true,
+      isWarning: true,
+      message: expect.stringContaining("S3_ENDPOINT must not"),
+    });
+    expect(retellFinding(found.message, await wordsIn("de"))).toContain("S3_ENDPOINT");
+  },
+);
 
 test("signed links are tried as browsers use them, with the rule of CORS for the studio's own origin", async () => {
   const env = { ...opened.services.env, ...s3.env, APP_URL: "https://atelier.example.org" };

@@ -1,20 +1,29 @@
 import type { Client } from "pg";
 import { type Env, explain, newId } from "../platform/index.ts";
 import type { SignedPut } from "../storage/index.ts";
-import { type CheckResult, failed, passed, reasonOf, untried } from "./checks.ts";
+import { type CheckResult, failed, passed, reasonOf, untried, warned } from "./checks.ts";
 import { undefinedTable, withClient } from "./database.ts";
 import { ask, type SeenClock, wordsOf } from "./other-side.ts";
 import { saidNo } from "./outside.ts";
 
-/** Whether the bucket takes, returns and removes an object. */
+const listAdvice =
+  "deleted pictures would stay there: S3_ENDPOINT must not name the bucket as well, and the key needs the right to list";
+
+/** Whether the bucket takes, returns, lists and removes an object. */
 export async function checkBucket(env: Env): Promise<CheckResult> {
   const name = "S3_BUCKET";
   const where = [env.S3_BUCKET, env.S3_ENDPOINT ?? `Amazon, ${env.S3_REGION}`].join(", ");
-  const { openDisk, probeDisk, reasonOfStore } = await import("../storage/index.ts");
+  const { openDisk, probeDisk, probeList, reasonOfStore } = await import("../storage/index.ts");
   const disk = await openDisk(env);
   try {
     await probeDisk(disk);
-    return passed(name, where);
+    const isListed = await probeList(disk).catch((error: unknown) => reasonOfStore(error));
+    if (isListed === true) return passed(name, where);
+    // No failure: a studio that runs so keeps its pictures where they are, and must not stop at an upgrade.
+    return warned(
+      name,
+      `${where} does not list what it holds (${isListed || "the list lacks it"}); ${listAdvice}`,
+    );
   } catch (error) {
     return failed(
       name,

@@ -96,6 +96,7 @@ const advice: Readonly<Record<string, string>> = {
   AccessDenied: "give the key the rights to list, read, write and delete in the bucket",
   AuthorizationHeaderMalformed: "set S3_REGION to the region that the store names",
   PermanentRedirect: "set S3_REGION and S3_ENDPOINT to those of the bucket",
+  TemporaryRedirect: "set S3_REGION and S3_ENDPOINT to those of the bucket",
   IllegalLocationConstraintException: "set S3_REGION to the region of the bucket",
   RequestTimeTooSkewed: "set the clock of this machine, or of the store",
   InvalidBucketName: "correct S3_BUCKET",
@@ -109,6 +110,8 @@ interface Secrets {
   readonly isPathStyle: boolean;
   readonly texts: readonly string[];
 }
+
+export const noAnswerOfStore = "the answer is not one of an S3 server";
 
 /** Puts the server's own code and words, with what to change, into the message of each error of a client. */
 function tellFaults(client: S3Client, secrets: Secrets): void {
@@ -135,7 +138,7 @@ function wordsOf(error: Error, { isPathStyle, texts }: Secrets): string {
     const what = advice[name];
     return `${clean(words, texts)}${http}${what === undefined ? "" : `; ${what}`}`;
   }
-  if ("$response" in error) return `the answer is not one of an S3 server${http}; correct S3_ENDPOINT`;
+  if ("$response" in error) return `${noAnswerOfStore}${http}; correct S3_ENDPOINT`;
   if ("code" in error && /^(ENOTFOUND|EAI_AGAIN)$/.test(String(error.code)) && !isPathStyle)
     return `${error.message}; a store without a name in DNS for each bucket needs S3_FORCE_PATH_STYLE=true`;
   return error.message;

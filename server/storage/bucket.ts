@@ -8,6 +8,7 @@ import {
   ListMultipartUploadsCommand,
   type MultipartUpload,
   ListObjectsV2Command,
+  type ListObjectsV2CommandInput,
   PutObjectCommand,
   type S3Client,
 } from "@aws-sdk/client-s3";
@@ -17,7 +18,7 @@ import { S3Driver } from "flydrive/drivers/s3";
 import type { WriteOptions } from "flydrive/types";
 import type { Readable } from "node:stream";
 import { backoffMs } from "../platform/index.ts";
-import { type BucketEnv, isS3Error, openClient, sendMs, statusOf } from "./bucket-client.ts";
+import { type BucketEnv, isS3Error, noAnswerOfStore, openClient, sendMs, statusOf } from "./bucket-client.ts";
 import { hashOf, signedGetMs, signedPutMs } from "./driver.ts";
 import type {
   AnnouncedObject,
@@ -170,20 +171,30 @@ export class BucketDriver extends S3Driver implements StoreDriver {
 
   /** An object by the list of the store. */
   async #listed(key: string): Promise<FoundObject | null> {
-    const command = new ListObjectsV2Command({ Bucket: this.#bucket, Prefix: key, MaxKeys: 1 });
-    const { Contents = [] } = await this.#client.send(command);
+    const { Contents = [] } = await this.#list({ Prefix: key, MaxKeys: 1 });
     const found = Contents.find((each) => each.Key === key);
     return found ? { sizeBytes: found.Size ?? 0, modifiedAt: found.LastModified ?? new Date() } : null;
   }
 
+  /** An answer that is no list would be an empty one, and objects that are there would count as absent. */
+  async #list(part: Pick<ListObjectsV2CommandInput, "Prefix" | "MaxKeys" | "ContinuationToken">) {
+    const page = await this.#client.send(new ListObjectsV2Command({ Bucket: this.#bucket, ...part }));
+    const { $metadata: _, ...fields } = page;
+    if (Object.values(fields).every((field) => field === undefined))
+      throw new Error(`${noAnswerOfStore}; correct S3_ENDPOINT`);
+    return page;
+  }
+
   async listPage(prefix: string, token?: string): Promise<ListedPage> {
-    const page = await this.#client.send(
-      new ListObjectsV2Command({ Bucket: this.#bucket, Prefix: `${prefix}/`, ContinuationToken: token }),
-    );
+    const page = await this.#list({ Prefix: `${prefix}/`, ContinuationToken: token });
     const objects = (page.Contents ?? []).map(({ Key = "", Size = 0, LastModified = new Date() }) => ({
       key: Key,
       readMetaData: async () => ({ sizeBytes: Size, modifiedAt: LastModified }),
     }));
+    // Some stores name the next part behind the last one, and others do not name it at all.
+    if (page.IsTruncated !== true) return { objects };
+    if (page.NextContinuationToken === undefined || page.NextContinuationToken === token)
+      throw new Error("the bucket cuts its list off and does not say where the rest begins");
     return { objects, next: page.NextContinuationToken };
   }
 

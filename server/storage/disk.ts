@@ -1,4 +1,5 @@
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, type Env, newId } from "../platform/index.ts";
 import { type FoundObject, hashOf, ImageDisk, type ListedObject, type OpenObject } from "./driver.ts";
 import { LocalDriver } from "./local.ts";
@@ -83,6 +84,33 @@ export async function probeDisk(disk: ImageDisk): Promise<void> {
   } catch (error) {
     throw storageFailure(error);
   }
+}
+
+const listTries = 3;
+const listRestMs = 500;
+
+/**
+ * Whether the store lists what it holds. One whose address names the bucket as well takes objects and gives them out, and lists none,
+ * so that nothing would ever be removed. Throws `storage_unavailable`.
+ */
+export async function probeList(disk: ImageDisk): Promise<boolean> {
+  const folder = `health/${newId()}`;
+  const key = `${folder}/listed`;
+  await orFailure(disk.put(key, "ok"));
+  try {
+    for (let tries = 1; !(await isInList(disk, folder, key)); tries += 1) {
+      if (tries === listTries) return false;
+      await sleep(listRestMs);
+    }
+    return true;
+  } finally {
+    await disk.delete(key).catch(() => undefined);
+  }
+}
+
+async function isInList(disk: ImageDisk, prefix: string, key: string): Promise<boolean> {
+  for await (const page of listObjects(disk, prefix)) if (page.some((one) => one.key === key)) return true;
+  return false;
 }
 
 export interface NewObject {

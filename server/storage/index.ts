@@ -16,6 +16,7 @@ export {
   openLocalDisk,
   openObject,
   probeDisk,
+  probeList,
   putAll,
   removePrefix,
   storageFailure,

@@ -21,7 +21,7 @@ import {
   reasonOfStore,
   removePrefix,
 } from "@atelier/server/storage";
-import { startFaultyS3, startS3, type TestS3 } from "./index.ts";
+import { listOf, startFaultyS3, startS3, type TestS3 } from "./index.ts";
 
 let s3: TestS3;
 let folder: string;
@@ -408,6 +408,39 @@ describe("a bucket", () => {
       faulty.inject({ kind: "stale-list", keys: [], times: Infinity });
       await expect(findObject(disk, key)).rejects.toMatchObject(failure);
       await expect(openObject(disk, key)).rejects.toMatchObject(failure);
+    });
+  });
+
+  test.each([
+    ["a page", "<html><body>Welcome</body></html>"],
+    ["nothing", ""],
+  ])(
+    "R5 %s in the place of a list is no empty list: nothing counts as absent or removed",
+    async (_, body) => {
+      await withFaults(async (disk, faulty) => {
+        const key = "users/u/unlistable/original.png";
+        await putAll(disk, [png(key, Buffer.from("there"))]);
+        faulty.inject({ kind: "odd-list", body, times: Infinity });
+        await expect(keysBelow(disk, "users/u")).rejects.toMatchObject(failure);
+        await expect(removePrefix(disk, "users/u/unlistable")).rejects.toMatchObject(failure);
+        faulty.inject({ kind: "bare-404", method: "GET", times: Infinity, body, ofAll: true });
+        await expect(openObject(disk, key)).rejects.toMatchObject(failure);
+      });
+    },
+  );
+
+  test("R5 a list that is cut off without its rest is no whole one, and a last part has no next one", async () => {
+    await withFaults(async (disk, faulty) => {
+      const cut = "<IsTruncated>true</IsTruncated>";
+      const named = "<NextContinuationToken>same</NextContinuationToken>";
+      for (const rest of [cut, cut + named]) {
+        faulty.inject({ kind: "odd-list", body: listOf(["users/a/1"], rest), times: 5 });
+        await expect(keysBelow(disk, "users")).rejects.toMatchObject(failure);
+      }
+      for (const rest of [named, `<IsTruncated>false</IsTruncated>${named}`, "<KeyCount>1</KeyCount>"]) {
+        faulty.inject({ kind: "odd-list", body: listOf(["users/a/1"], rest), times: 5 });
+        expect(await keysBelow(disk, "users")).toEqual(["users/a/1"]);
+      }
     });
   });
 

@@ -18,6 +18,8 @@ export type S3Fault =
   | { readonly kind: "locked"; readonly times: number }
   /** The list of the bucket is behind its objects: each list has these keys alone, of five bytes each. */
   | { readonly kind: "stale-list"; readonly keys: readonly string[]; readonly times: number }
+  /** Each list is answered by this body. */
+  | { readonly kind: "odd-list"; readonly body: string; readonly times: number }
   /** A 404 comes with this body in place of the server's own: none, or a page; `ofAll`: for objects that are there, too. */
   | {
       readonly kind: "bare-404";
@@ -42,7 +44,7 @@ const isList = (url = "") => url.includes("list-type=");
 function applies(fault: S3Fault, { method = "", url, headers }: IncomingMessage): boolean {
   const hasSum = Object.keys(headers).some((name) => /^content-md5$|^x-amz-checksum-/.test(name));
   if (fault.kind === "locked") return method === "PUT" && !hasSum;
-  if (fault.kind === "stale-list") return isList(url);
+  if (fault.kind === "stale-list" || fault.kind === "odd-list") return isList(url);
   return fault.kind === "lost-write" ? method === "PUT" : fault.method === method;
 }
 
@@ -75,6 +77,7 @@ function fail(fault: S3Fault, incoming: IncomingMessage, answer: ServerResponse)
   incoming.resume();
   if (kind === "stale-list")
     answer.writeHead(200, { "content-type": "application/xml" }).end(listOf(fault.keys));
+  else if (kind === "odd-list") answer.writeHead(200, { "content-type": "application/xml" }).end(fault.body);
   else if (kind === "locked")
     incoming.once("end", () => answer.writeHead(400, { "content-type": "application/xml" }).end(noSum));
   else if (kind === "unavailable") answer.writeHead(503, { "content-length": "0" }).end();
@@ -83,10 +86,11 @@ function fail(fault: S3Fault, incoming: IncomingMessage, answer: ServerResponse)
 
 const noSum = `<?xml version="1.0"?><Error><Code>InvalidRequest</Code><Message>Content-MD5 OR x-amz-checksum- HTTP header is required for Put Object requests with Object Lock parameters</Message></Error>`;
 
-function listOf(keys: readonly string[]): string {
+/** The answer to a list; `rest` is what it says of further parts. */
+export function listOf(keys: readonly string[], rest = "<IsTruncated>false</IsTruncated>"): string {
   const of = (key: string) =>
     `<Contents><Key>${key}</Key><Size>5</Size><LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>`;
-  return `<?xml version="1.0"?><ListBucketResult><IsTruncated>false</IsTruncated>${keys.map(of).join("")}</ListBucketResult>`;
+  return `<?xml version="1.0"?><ListBucketResult>${rest}${keys.map(of).join("")}</ListBucketResult>`;
 }
 
 export async function startFaultyS3(endpoint: string): Promise<FaultyS3> {
