@@ -5,7 +5,7 @@ import journal from "../../drizzle/migrations/meta/_journal.json" with { type: "
 import functionsVersion from "./functions/version.json" with { type: "json" };
 import { Pool } from "./pool.ts";
 import * as schema from "./schema/index.ts";
-import { connectionCodes, type Statement } from "./session.ts";
+import { connectionCodes, readOnlyState, type Statement } from "./session.ts";
 
 /** Classes of SQLSTATE for temporary causes outside the statement: connection, resources, a stop by the operator. */
 const temporaryClasses = ["08", "53", "57"];
@@ -13,7 +13,7 @@ const temporaryClasses = ["08", "53", "57"];
  * Further temporary states: deadlock, serialization, limits of the server for locks, for transactions and for idle ones, and
  * a write to a read-only database.
  */
-const temporaryStates = ["40001", "40P01", "55P03", "25P03", "25P04", "25006"];
+const temporaryStates = ["40001", "40P01", "55P03", "25P03", "25P04", readOnlyState];
 
 /**
  * What hosts answer in the place of the server, such as that a pooler has no connection free or that the machine does not
@@ -132,9 +132,6 @@ function startQuery(run: Run, { text, params }: Omit<Statement, "shape">) {
   };
   return Object.assign(rows, { values });
 }
-
-/** SQLSTATE of a write to a read-only database; temporary for `isDatabaseAway`. */
-const readOnlyState = "25006";
 
 /** Throws when the database does not answer or accepts no writes, like a standby. */
 export async function probeDatabase(db: Db): Promise<void> {

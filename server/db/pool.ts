@@ -153,6 +153,8 @@ export class Pool {
 
   #takeBack(session: Session): void {
     this.#lentCount -= 1;
+    // Idle ones were begun with the same server, and reads would go on there unnoticed.
+    if (session.isOfCopy) for (const idle of this.#idle.keys()) this.#end(idle);
     if (!session.isUsable || this.#isClosing) this.#end(session);
     else this.#keep(session);
     const [waiter] = this.#waiting;

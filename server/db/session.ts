@@ -38,6 +38,10 @@ const level = "isolation level read committed";
 export const findTables = `select set_config('search_path',
   concat_ws(', ', 'public', substring(current_setting('search_path') from '[^[:space:]].*')), false)`;
 
+/** Lifts the limits that an operator gave to a role or a database, for work that takes as long as it takes. Only PostgreSQL 17 has the second. */
+export const liftLimits = (isLocal: boolean) =>
+  `select set_config(name, '0', ${isLocal}) from pg_settings where name in ('statement_timeout', 'transaction_timeout')`;
+
 const firstStatement = `set session characteristics as transaction ${level}; ${findTables}`;
 
 /** A pooler gives the session to others after the transaction, so what is set ends with it. */
@@ -138,9 +142,18 @@ function pickParameters(config: object): Record<string, string> {
   return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));
 }
 
+/** SQLSTATE of a write to a read-only database. */
+export const readOnlyState = "25006";
+
+/**
+ * After a failover the address may lead to the new primary while a session still is one of the old one, which takes no writes any
+ * more.
+ */
+const isOfCopy = (error: unknown) => error instanceof postgres.PostgresError && error.code === readOnlyState;
+
 /** Whether this error ends the session: true unless it is the server's answer to a statement. */
 function isEndOfSession(error: unknown): boolean {
-  return !(error instanceof postgres.PostgresError) || error.severity !== "ERROR";
+  return !(error instanceof postgres.PostgresError) || error.severity !== "ERROR" || isOfCopy(error);
 }
 
 /**
@@ -155,6 +168,7 @@ export class Session {
   readonly #silentMs: number | null;
   #socket: Socket | null = null;
   #isLost = false;
+  #isOfCopy = false;
   /** That the session is as the statements need it. */
   #ready: Promise<void> | null;
   /** Statements under way, and those that were. */
@@ -198,6 +212,11 @@ export class Session {
     return !this.#isLost && this.#socket?.destroyed !== true;
   }
 
+  /** Its server refused a write. */
+  get isOfCopy(): boolean {
+    return this.#isOfCopy;
+  }
+
   /** Statements of one session run in the order of the calls; a call does not wait for the previous answer. */
   run(statement: Statement): Promise<readonly unknown[]> {
     if (!sentStatements.hasSubscribers) return this.#run(statement);
@@ -218,7 +237,8 @@ export class Session {
       const query = this.#sql.unsafe(text, params as never[], { prepare: this.#isPrepared(text, params) });
       return await (shape === "arrays" ? query.values() : query);
     } catch (error) {
-      if (isEndOfSession(error)) this.#isLost = true;
+      this.#isLost ||= isEndOfSession(error);
+      this.#isOfCopy ||= isOfCopy(error);
       throw error;
     } finally {
       this.#open -= 1;

@@ -1,7 +1,8 @@
 import { createServer, type Socket } from "node:net";
 import { sql } from "drizzle-orm";
+import pg from "pg";
 import { afterEach, expect, test } from "vitest";
-import { isDatabaseAway, openDatabase } from "@atelier/server/db";
+import { type Db, isDatabaseAway, openDatabase } from "@atelier/server/db";
 import { createBells } from "@atelier/server/queue";
 import { openLine } from "../network/index.ts";
 import { createTestDatabase, startPrivatePostgres } from "./index.ts";
@@ -77,6 +78,47 @@ test.each([
     const { db } = open(await startRefusing(fields));
     const refusal = await db.execute(sql`select 1`).catch((error: unknown) => error);
     expect(isDatabaseAway(refusal)).toBe(isAway);
+  },
+);
+
+/** Sessions begun before stay as they were: those of the old primary after a failover, which is a copy now. */
+async function setReadOnly(url: string, isReadOnly: boolean): Promise<void> {
+  const admin = new pg.Client({ connectionString: url });
+  await admin.connect();
+  const name = new URL(url).pathname.slice(1);
+  await admin.query("set default_transaction_read_only = off");
+  await admin.query(`alter database ${name} set default_transaction_read_only = ${isReadOnly}`);
+  await admin.end();
+}
+
+const write = sql`insert into users (id, name, email) values ('one', 'One', 'one@example.test')`;
+
+test.each<[string, (db: Db) => Promise<unknown>]>([
+  ["a statement", (db) => db.execute(write)],
+  ["a transaction", (db) => db.transaction((tx) => tx.execute(write))],
+])(
+  "A3 sessions of an old primary that takes no writes any more are left after %s, also idle ones",
+  async (_, act) => {
+    const database = await createTestDatabase();
+    closers.push(() => database.drop());
+    await setReadOnly(database.url, true);
+    const opened = openDatabase({ url: database.url, applicationName: "test", maxConnections: 3 });
+    const bells = createBells({ backend: "postgres", url: database.url }, { onError: () => undefined });
+    closers.push(() => Promise.all([opened.close(), bells.close()]));
+    const readModes = async () => {
+      const read = sql`select current_setting('transaction_read_only') as mode from pg_sleep(0.2)`;
+      const rows = await Promise.all([1, 2, 3].map(() => opened.db.execute(read)));
+      return rows.flat().map(({ mode }) => mode);
+    };
+    const ring = () => bells.ring("cpu-light", [{ jobId: "one", attempt: 0, ring: 1 }]);
+    expect(await readModes()).toEqual(["on", "on", "on"]);
+    await expect(ring()).rejects.toMatchObject({ code: "25006" });
+    await setReadOnly(database.url, false);
+    const failure: unknown = await act(opened.db).catch((error: unknown) => error);
+    expect(isDatabaseAway(failure)).toBe(true);
+    expect(await readModes()).toEqual(["off", "off", "off"]);
+    await act(opened.db);
+    await ring();
   },
 );
 
