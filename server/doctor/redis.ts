@@ -1,10 +1,13 @@
+import type { Redis } from "ioredis";
 import {
+  lacksCommand,
   readInfo,
   type RedisKind,
   refusalWord,
   refusesScripts,
   sentenceOfRefusal,
   undeclaringScript,
+  whyNoDatabase,
   whyUnusable,
 } from "../queue/index.ts";
 import { type CheckResult, failed, passed, reasonOf, warned, withoutPassword } from "./checks.ts";
@@ -67,8 +70,8 @@ function readFacts(info: string): RedisFacts {
 
 /** Whether Redis answers within 3 s, takes writes, is new enough and of a kind that works, and keeps what it was given. */
 export async function checkRedis(url: string): Promise<CheckResult> {
-  const { Redis } = await import("ioredis");
-  const client = new Redis(url, {
+  const { Redis: Client } = await import("ioredis");
+  const client = new Client(url, {
     lazyConnect: true,
     connectTimeout: redisConnectMs,
     commandTimeout: redisConnectMs,
@@ -81,30 +84,44 @@ export async function checkRedis(url: string): Promise<CheckResult> {
     await client.connect();
     const verdict = judgeRedis(readFacts(await client.info()));
     // Of another kind than the one that works only the kind counts: its refusal of a write says less.
-    if (verdict.isOk) {
-      await client.set("atelier:doctor", "1", "PX", redisConnectMs);
-      // Since Redis 7 a user may use no channel that its ACL does not name.
-      await client.publish("atelier:doctor", "");
-      await client.eval(undeclaringScript, 0, "atelier:doctor");
-    }
+    if (!verdict.isOk) return verdict;
+    const missing = await whyNoDatabase(client);
+    if (missing !== null) return failed(name, missing);
+    await useAsQueue(client);
     return verdict;
   } catch (error) {
-    const reason = reasonOf(cause ?? error);
-    if (error instanceof Error && refusalWord(error) === "NOPERM")
-      return failed(
-        name,
-        `its user may not do all that the queue needs (${reason}); ACL SETUSER … +@all ~atelier:* &atelier:*`,
-      );
-    if (error instanceof Error && refusesScripts(error))
-      return failed(name, sentenceOfRefusal(error) ?? error.message);
-    if (client.status === "ready")
-      return failed(
-        name,
-        `${withoutPassword(url)} takes no writes (${reason}); give it memory, or the address of the primary`,
-      );
-    const advice = "start the server, correct the address, or remove it to use the queue of the database";
-    return failed(name, `${withoutPassword(url)} cannot be reached (${reason}); ${advice}`);
+    return failed(name, whyUseless(error, { url, cause, isReady: client.status === "ready" }));
   } finally {
     client.disconnect();
   }
+}
+
+/** Throws what Redis refuses of all that the queue does. */
+async function useAsQueue(client: Redis): Promise<void> {
+  await client.set("atelier:doctor", "1", "PX", redisConnectMs);
+  // Since Redis 7 a user may use no channel that its ACL does not name.
+  await client.publish("atelier:doctor", "");
+  await client.eval(undeclaringScript, 0, "atelier:doctor");
+  // What a worker waits with; users of some hosts may not.
+  await client.bzpopmin("atelier:doctor:none", 0.01);
+}
+
+interface Tried {
+  readonly url: string;
+  /** What the connection itself has told. */
+  readonly cause: unknown;
+  readonly isReady: boolean;
+}
+
+function whyUseless(error: unknown, { url, cause = error, isReady }: Tried): string {
+  const reason = reasonOf(cause);
+  if (error instanceof Error && refusalWord(error) === "NOPERM")
+    return `its user may not do all that the queue needs (${reason}); ACL SETUSER … +@all ~atelier:* &atelier:*`;
+  if (cause instanceof Error && lacksCommand(cause))
+    return `lacks a command that the queue needs (${reason}); take its rename-command away`;
+  if (error instanceof Error && refusesScripts(error)) return sentenceOfRefusal(error) ?? error.message;
+  if (isReady)
+    return `${withoutPassword(url)} takes no writes (${reason}); give it memory, or the address of the primary`;
+  const advice = "start the server, correct the address, or remove it to use the queue of the database";
+  return `${withoutPassword(url)} cannot be reached (${reason}); ${advice}`;
 }

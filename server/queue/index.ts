@@ -127,12 +127,14 @@ export interface Hints {
 export { createBells } from "./bells.ts";
 export {
   findUnusableRedis,
+  lacksCommand,
   readInfo,
   type RedisKind,
   refusalWord,
   refusesScripts,
   undeclaringScript,
   sentenceOfRefusal,
+  whyNoDatabase,
   whyUnusable,
 } from "./redis-faults.ts";
 export { createHints } from "./hints.ts";

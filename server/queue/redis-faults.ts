@@ -27,6 +27,19 @@ export function readInfo(info: string, field: string): string | undefined {
   return new RegExp(`^${field}:(\\S+)`, "m").exec(info)?.[1];
 }
 
+/** Of a database that the address names by a number; null when Redis has it. The client goes on in the first one, with what others have there. */
+export async function whyNoDatabase(client: Redis): Promise<string | null> {
+  const { db = 0 } = client.options;
+  if (db === 0) return null;
+  try {
+    await client.select(db);
+    return null;
+  } catch (error) {
+    if (!(error instanceof Error) || !isRefusal(error) || refusalWord(error) !== "ERR") throw error;
+    return `has no database of this number (${error.message}); name one that it has, or none: hosted ones often have the first alone`;
+  }
+}
+
 /** Why the queue can never use this Redis; null when it can, and when it does not answer now. */
 export async function findUnusableRedis(url: string): Promise<string | null> {
   const client = new Redis(url, {
@@ -41,7 +54,8 @@ export async function findUnusableRedis(url: string): Promise<string | null> {
   try {
     await client.connect();
     const info = await client.info("server");
-    return whyUnusable({ version: readInfo(info, "redis_version"), mode: readInfo(info, "redis_mode") });
+    const kind = { version: readInfo(info, "redis_version"), mode: readInfo(info, "redis_mode") };
+    return whyUnusable(kind) ?? (await whyNoDatabase(client));
   } catch {
     return null;
   } finally {
@@ -78,6 +92,13 @@ const spentRequests = /\bmax (?:daily )?requests? limit exceeded\b/i;
 const spentAdvice =
   "The plan of this Redis has no requests left for this day or month: take a larger plan, or a Redis that counts none";
 
+const noDatabase = /\bDB index\b|\b0th database\b/i;
+const databaseAdvice = "Redis has no database of the number in REDIS_URL: name one that it has, or none";
+
+const unknownCommand = /\bunknown command ['`]\w/i;
+export const lacksCommand = ({ message }: Error) => unknownCommand.test(message);
+const commandAdvice = "Redis lacks a command that the queue needs: take its rename-command away";
+
 /** Of servers of Redis' kind, such as Dragonfly, whose scripts may touch no keys but those that they are given. */
 const undeclaredKey = /\bundeclared key/i;
 /** Touches a key that it was not given, as the queue's own scripts do. */
@@ -90,6 +111,8 @@ const undeclaredAdvice =
 export function sentenceOfRefusal(error: Error): string | null {
   const word = refusalWord(error);
   if (spentRequests.test(error.message)) return `${spentAdvice} (${word}).`;
+  if (noDatabase.test(error.message)) return `${databaseAdvice} (${word}).`;
+  if (lacksCommand(error)) return `${commandAdvice} (${word}).`;
   if (refusesScripts(error)) return `${undeclaredAdvice} (${word}).`;
   const text = advice[alike[word] ?? word];
   return text === undefined ? null : `${text} (${word}).`;

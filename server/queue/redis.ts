@@ -81,7 +81,11 @@ export function redisBells(
   };
 }
 
-const nameOf = (channel: HintChannelName) => `atelier:${channel}`;
+/** Channels are the same in all databases of a server, unlike keys: another number is another studio, maybe a copy with the same jobs. */
+const nameIn =
+  ({ options: { db = 0 } }: Redis) =>
+  (channel: HintChannelName) =>
+    db === 0 ? `${prefix}:${channel}` : `${prefix}:${db}:${channel}`;
 
 /** How often hints write, to see whether their server is still the primary. */
 const lookMs = 10_000;
@@ -109,6 +113,7 @@ export function redisHints(url: string, onError: OnConnectionError): HintTranspo
     return isLeft;
   });
   const subscriber = open(() => false);
+  const nameOf = nameIn(publisher);
   // A replica takes messages and subscriptions, which are no writes, and passes nothing on to the primary.
   let looking: NodeJS.Timeout | undefined;
   let quiet = 0;

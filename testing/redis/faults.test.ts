@@ -172,6 +172,59 @@ async function describes(info: string): Promise<string> {
   return `redis://127.0.0.1:${Object(server.address()).port}`;
 }
 
+test("F15 A3 a database that Redis does not have is refused, since the client would go on in the first one", async () => {
+  const redis = await start(["--databases", "2"]);
+  const [there, missing] = [`${redis.url}/1`, `${redis.url}/2`];
+  expect(await findUnusableRedis(there)).toBeNull();
+  expect(await checkRedis(there)).toMatchObject({ isOk: true });
+  const why = expect.stringContaining("no database of this number");
+  expect(await findUnusableRedis(missing)).toEqual(why);
+  expect(await checkRedis(missing)).toMatchObject({ isOk: false, message: why });
+  const told = sentenceOfRefusal(new Error("ERR DB index is out of range"));
+  expect(told).toContain("no database of the number in REDIS_URL");
+});
+
+test.each([
+  ["may not wait for a bell", "+@all -@blocking ~atelier:* &atelier:*", /NOPERM.*bzpopmin/],
+  ["may not ask which Redis it is", "+@all -info ~atelier:* &atelier:*", /NOPERM.*info/],
+])("F15 A3 a user of Redis that %s is named by the doctor", async (_, rights, words) => {
+  const redis = await start([]);
+  await redis.send(`ACL SETUSER studio on >p%40 resetkeys resetchannels ${rights}`);
+  const found = await checkRedis(redis.url.replace("//", "//studio:p%2540@"));
+  expect(found).toMatchObject({ isOk: false, message: expect.stringMatching(words) });
+});
+
+test("F15 A3 a command that the operator has taken away is named", async () => {
+  const redis = await start(["--rename-command", "INFO", ""]);
+  const found = await checkRedis(redis.url);
+  expect(found).toMatchObject({ isOk: false, message: expect.stringContaining("rename-command") });
+  const errors: Error[] = [];
+  const bells = createBells({ backend: "redis", url: redis.url }, { onError: (error) => errors.push(error) });
+  await bells.ring("cpu-light", [{ jobId: "a", attempt: 0, ring: 1 }]).catch(() => undefined);
+  await vi.waitFor(() => expect(errors.map(sentenceOfRefusal).join()).toContain("rename-command"));
+  await bells.close();
+});
+
+test("A16 studios with a number of their own at one Redis do not hear each other", async () => {
+  const redis = await start([]);
+  const open = (number: string) => {
+    const hints = createHints(
+      { backend: "redis", url: redis.url + number },
+      { onError: () => undefined, later: () => undefined },
+    );
+    onTestFinished(() => hints.close());
+    const heard: string[] = [];
+    hints.subscribe((message) => message.type === "stop" && heard.push(message.runId));
+    return { hints, heard };
+  };
+  const studios = ["", "/1", "/2"].map(open);
+  await vi.waitFor(() => {
+    for (const [at, { hints }] of studios.entries()) hints.publish({ type: "stop", runId: String(at) });
+    expect(studios.map(({ heard }) => heard.length > 0)).toEqual([true, true, true]);
+  });
+  expect(studios.map(({ heard }) => [...new Set(heard)])).toEqual([["0"], ["1"], ["2"]]);
+});
+
 test("F15 A3 what can never be used is refused at the start, and nothing else", async () => {
   const cluster = await start(["--cluster-enabled", "yes"]);
   const guarded = await start(["--requirepass", "secret"]);
