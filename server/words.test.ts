@@ -71,14 +71,16 @@ function sentencesOf(...patterns: string[]): string[] {
 const anyText = /("(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`)/g;
 /** What the doctor asks of others, headers, and names with their version. */
 const notSaid =
-  /^(?:SELECT|CREATE|Answer with|A test$|a test$|Atelier: a test|This is a test|application\/|Bearer|LISTEN|Amazon, |not tried|7\. It says|Redis 7$|PostgreSQL 7$|pgvector 7$| and )/;
+  /^(?:SELECT|CREATE|GRANT|Answer with|A test$|a test$|Atelier: a test|This is a test|application\/|Bearer|LISTEN|Amazon, |not tried|7\. It says|Redis 7$|PostgreSQL 7$|pgvector 7$| and )/;
 
 /** All that the doctor's files write of several words. */
 function findingsOf(): string[] {
   const said = textsOf(anyText, "server/doctor/*.ts").filter(
     (text) => /[a-z]{2}/.test(text) && /\S \S/.test(text) && !notSaid.test(text),
   );
-  const ofRedis = textsOf(anyText, "server/queue/redis-faults.ts").filter((text) => text.startsWith("is "));
+  const ofRedis = textsOf(anyText, "server/queue/redis-faults.ts").filter((text) =>
+    /^(?:is|has) /.test(text),
+  );
   return [...said, ...ofRedis, ...sentencesOf("server/provenance/{certificate,signing-key}.ts")];
 }
 

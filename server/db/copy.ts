@@ -5,6 +5,7 @@ import { PgTable } from "drizzle-orm/pg-core";
 import pg from "pg";
 import { from as copyFrom, to as copyTo } from "pg-copy-streams";
 import * as schema from "./schema/index.ts";
+import { liftLimits } from "./session.ts";
 
 /** A table of our own as it is in a database, which may be older than this version. */
 export interface TableShape {
@@ -44,7 +45,7 @@ const transactionForms =
   "set local search_path = public; set local datestyle = 'ISO'; set local timezone = 'UTC'; set local intervalstyle = 'postgres'; set local extra_float_digits = 1";
 
 /** Rows are read and written for as long as it takes; only locks are not waited for. */
-const transactionLimits = `set local statement_timeout = 0; set local idle_in_transaction_session_timeout = ${idleMs}; set local lock_timeout = '10s'`;
+const transactionLimits = `${liftLimits(true)}; set local idle_in_transaction_session_timeout = ${idleMs}; set local lock_timeout = '10s'`;
 
 interface Work<T, Context> {
   readonly url: string;

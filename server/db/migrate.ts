@@ -3,13 +3,13 @@ import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node
 import os from "node:os";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { runMigrations } from "bullmq";
+import { assertSchemaCompatibility, LATEST_SCHEMA_VERSION, runMigrations } from "bullmq";
 import { readMigrationFiles } from "drizzle-orm/migrator";
 import { drizzle } from "drizzle-orm/node-postgres";
 import { migrate as applyMigrations } from "drizzle-orm/node-postgres/migrator";
 import pg from "pg";
 import functionsVersion from "./functions/version.json" with { type: "json" };
-import { findTables } from "./session.ts";
+import { findTables, liftLimits } from "./session.ts";
 
 // Resolved on call: in the bundle of the web process, which never migrates, the folder does not exist.
 const migrationsFolder = () =>
@@ -41,6 +41,7 @@ export async function migrate(databaseUrl: string, { waitMs = lockWaitMs } = {})
     await requireEncoding(client);
     const functions = { ...(await readFunctions()), version: functionsVersion.version };
     await inTurns(client, waitMs, async () => {
+      if (await isUpToDate(client, functions)) return;
       await applyMigrations(drizzle(client), { migrationsFolder: migrationsFolder() });
       await replaceFunctions(client, functions);
       await runMigrations(client);
@@ -61,6 +62,34 @@ async function requireEncoding(client: pg.Client): Promise<void> {
     );
 }
 
+/**
+ * Whether there is nothing to do. The migrators ask for rights that a role may lack which only works with the tables, even where all is
+ * made: `create schema if not exists` needs the right to create in the database.
+ */
+async function isUpToDate(client: pg.Client, { version, sha256 }: SqlFunctions): Promise<boolean> {
+  try {
+    const { rows } = await client.query(
+      `select (select max(created_at) from drizzle.__drizzle_migrations) >= $1 and exists (
+        select from drizzle.functions where version > $2 or (version = $2 and sha256 = $3)) as "isMade"`,
+      [Math.max(...knownMigrations()), version, sha256],
+    );
+    return rows[0].isMade === true && (await assertSchemaCompatibility(client)) >= LATEST_SCHEMA_VERSION;
+  } catch (error) {
+    if (error instanceof pg.DatabaseError && error.code === lockNotAvailable) throw error;
+    // Not made yet, or this role may not look.
+    return false;
+  }
+}
+
+/** The state of PostgreSQL for a right that a role lacks. */
+const mayNot = "42501";
+
+const refused = (cause: pg.DatabaseError) =>
+  new Error(
+    `The role of the database address may not bring it up to date (${cause.message}). Let it create in the database (GRANT CREATE ON DATABASE … TO …), or name the role that owns the tables in DATABASE_DIRECT_URL.`,
+    { cause },
+  );
+
 /** Tries the work again until it gets its locks; between the tries others can use the tables. */
 async function inTurns(client: pg.Client, waitMs: number, work: () => Promise<void>): Promise<void> {
   const endMs = performance.now() + waitMs;
@@ -70,7 +99,9 @@ async function inTurns(client: pg.Client, waitMs: number, work: () => Promise<vo
       return await work();
     } catch (error) {
       const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-      if (!(cause instanceof pg.DatabaseError) || cause.code !== lockNotAvailable) throw error;
+      if (!(cause instanceof pg.DatabaseError)) throw error;
+      if (cause.code === mayNot) throw refused(cause);
+      if (cause.code !== lockNotAvailable) throw cause;
       if (performance.now() > endMs)
         throw new Error(
           "Another session uses the tables and does not end, such as a dump (pg_dump). Wait for it, or end it in the database, and start again.",
@@ -85,6 +116,7 @@ async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => P
   const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 10_000 });
   await client.connect();
   try {
+    await client.query(liftLimits(false));
     await client.query(findTables);
     return await work(client);
   } finally {

@@ -3,7 +3,8 @@ import { hasModel, isWhole } from "../models/index.ts";
 import type { Config, Env } from "../platform/index.ts";
 import { readKeys } from "../providers/index.ts";
 import { type CheckResult, failed, passed, within } from "./checks.ts";
-import { checkOwnSigningKey, checkRights } from "./database.ts";
+import { checkOwnSigningKey } from "./database.ts";
+import { checkRights } from "./role.ts";
 import { checkMail } from "./mail.ts";
 import { clean, secretsOf, type SeenClock } from "./other-side.ts";
 import {

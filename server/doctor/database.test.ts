@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { type AddressInfo, createServer } from "node:net";
+import { createSecureContext, TLSSocket } from "node:tls";
 import pg from "pg";
 import { describe, expect, test } from "vitest";
-import { createTestDatabase } from "@atelier/testing/postgres";
+import { testCertificate } from "@atelier/testing/network";
+import { createEmptyDatabase, createTestDatabase } from "@atelier/testing/postgres";
 import { createTestServices } from "@atelier/testing/services";
 import { schema } from "../db/index.ts";
 import { retellFinding, wordsIn } from "../words.ts";
@@ -14,6 +16,7 @@ import {
   checkSearchIndex,
   checkTexts,
 } from "./database.ts";
+import { checkRights } from "./role.ts";
 
 describe("check the database", () => {
   /** An ErrorResponse: severity, code and message, each with its letter. */
@@ -134,6 +137,71 @@ describe("check the database", () => {
     await client.end();
     await database.drop();
   });
+});
+
+test("A1 what the role may not do is told with the command that lets it", async () => {
+  const [made, empty] = await Promise.all([createTestDatabase(), createEmptyDatabase()]);
+  const role = `role_${randomUUID().replaceAll("-", "")}`;
+  const [admin, adminOfEmpty] = [made, empty].map(({ url }) => new pg.Client({ connectionString: url }));
+  if (!admin || !adminOfEmpty) throw new Error("no clients");
+  await Promise.all([admin.connect(), adminOfEmpty.connect()]);
+  await admin.query(`create role ${role} login password 'secret'`);
+  const look = async ({ url }: { readonly url: string }) => {
+    const own = new URL(url);
+    [own.username, own.password] = [role, "secret"];
+    const [found] = await checkRights(own.href, []);
+    return found;
+  };
+  const commandOf = async (database: { readonly url: string }) => {
+    const found = await look(database);
+    expect(found).toMatchObject({ isOk: false });
+    expect(retellFinding(found?.message ?? "", await wordsIn("de"))).toContain("GRANT");
+    return /; (GRANT .*)$/.exec(found?.message ?? "")?.[1] ?? "";
+  };
+  // Each command that it names helps until nothing is left to be said.
+  await adminOfEmpty.query(await commandOf(empty));
+  await adminOfEmpty.query(await commandOf(empty));
+  expect(await look(empty)).not.toHaveProperty("isWarning");
+  await admin.query("create table of_others (id int)");
+  await admin.query(await commandOf(made));
+  const found = await look(made);
+  expect(found).toMatchObject({ isWarning: true, message: expect.stringContaining("DATABASE_DIRECT_URL") });
+  expect(retellFinding(found?.message ?? "", await wordsIn("de"))).toContain("Rolle");
+  await admin.query(`alter role ${role} set default_transaction_read_only = on`);
+  expect(await look(made)).toMatchObject({
+    isOk: false,
+    message: expect.stringContaining("takes no writes"),
+  });
+  await adminOfEmpty.query(`drop owned by ${role}`);
+  await admin.query(`drop owned by ${role}; drop role ${role}`);
+  await Promise.all([admin.end(), adminOfEmpty.end()]);
+  await Promise.all([made.drop(), empty.drop()]);
+});
+
+test.each([
+  ["sslmode=require", "sslmode=disable"],
+  ["sslmode=prefer&channel_binding=require", "sslmode=disable"],
+])("A1 a server without TLS at an address with %s is told what to write", async (query, words) => {
+  const database = await createTestDatabase();
+  const found = await checkDatabase("DATABASE_URL", `${database.url}?${query}`);
+  expect(found).toMatchObject({ isOk: false, message: expect.stringContaining(words) });
+  await database.drop();
+});
+
+test("A1 a server whose certificate nobody signed that is known is told where to name its authority", async () => {
+  const secure = createSecureContext(testCertificate);
+  const server = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.once("data", () => {
+      socket.write("S");
+      new TLSSocket(socket, { isServer: true, secureContext: secure }).on("error", () => undefined);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const found = await checkDatabase("DATABASE_URL", `postgres://a:b@127.0.0.1:${port}/c?sslmode=require`);
+  expect(found).toMatchObject({ isOk: false, message: expect.stringContaining("sslrootcert=FILE") });
+  server.close();
 });
 
 test("the signing key that the studio made is opened and tried, and is not made for that", async () => {

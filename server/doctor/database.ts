@@ -2,7 +2,6 @@ import type { Client } from "pg";
 import type { Env } from "../platform/index.ts";
 import { readOwnSigner, type StoredSigner, trySigner } from "../provenance/index.ts";
 import { type CheckResult, failed, passed, reasonOf, warned, withoutPassword } from "./checks.ts";
-import type { SeenClock } from "./other-side.ts";
 
 const databaseConnectMs = 5_000;
 const notifyMs = 3_000;
@@ -10,11 +9,11 @@ const notifyMs = 3_000;
 const oldestVersion = 160_000;
 
 /** Loaded late: with the embedded database a start has none to check, and would wait 0.5 s for its packages. */
-async function loadSessionLimits() {
+export async function loadSessionLimits() {
   return (await import("../db/index.ts")).sessionLimits;
 }
 
-type Pooled = Pick<Env, "DATABASE_POOLER">;
+export type Pooled = Pick<Env, "DATABASE_POOLER">;
 
 /** Of the server itself, whatever leads to it. */
 const direct: Pooled = { DATABASE_POOLER: undefined };
@@ -41,17 +40,35 @@ export async function withClient<T>(
   }
 }
 
+/** Within a transaction, which a pooler for single statements does not take. */
 async function readVersion(client: Client): Promise<{ number: number; text: string }> {
+  await client.query("BEGIN");
   const answer = await client.query(
     "SELECT current_setting('server_version_num')::int AS number, current_setting('server_version') AS text",
   );
+  await client.query("COMMIT");
   return answer.rows[0];
 }
 
 /** A pooler refuses parameters of the start that it does not know with this state, as PostgreSQL itself never does here. */
 const refusedParameter = "08P01";
 
+/** By the words of the driver and of poolers, which have no code of their own. */
+const adviceByWords: readonly (readonly [RegExp, string])[] = [
+  [/statement pooling/i, "let the pooler keep a session for a whole transaction: pool_mode = transaction"],
+  [
+    /does not support SSL/i,
+    "let the server speak TLS, or put sslmode=disable into the address where the way to it is safe",
+  ],
+  [
+    /self-signed certificate|unable to (?:get|verify)/i,
+    "name the file with the certificate of its authority: sslrootcert=FILE in the address, or NODE_EXTRA_CA_CERTS",
+  ],
+];
+
 async function adviceFor(error: unknown): Promise<string> {
+  const byWords = adviceByWords.find(([words]) => words.test(reasonOf(error)));
+  if (byWords) return byWords[1];
   if (error instanceof Error && "code" in error && error.code === refusedParameter) {
     const names = Object.keys(await loadSessionLimits()).join(",");
     return `set DATABASE_POOLER=transaction, or let the pooler pass these: ignore_startup_parameters = ${names}`;
@@ -74,25 +91,6 @@ export async function checkDatabase(
       name,
       `${withoutPassword(url)} cannot be reached (${reasonOf(error)}); ${await adviceFor(error)}`,
     );
-  }
-}
-
-/** Whether the role limits single statements: through a pooler the product can limit those of transactions only. */
-export async function checkRoleLimit(url: string, pooled: Pooled): Promise<CheckResult> {
-  const name = "DATABASE_POOLER";
-  const read = "SELECT current_setting('statement_timeout') AS text, quote_ident(current_user) AS role";
-  try {
-    const { text, role } = await withClient(
-      url,
-      async (client) => (await client.query(read)).rows[0],
-      pooled,
-    );
-    if (text !== "0") return passed(name, `statements end after ${text}`);
-    const { statement_timeout: limitMs } = await loadSessionLimits();
-    const message = `a single statement may run for ever; ALTER ROLE ${role} SET statement_timeout = '${limitMs}ms'`;
-    return { ...passed(name, message), isWarning: true };
-  } catch (error) {
-    return failed(name, `could not be tried: ${reasonOf(error)}`);
   }
 }
 
@@ -168,32 +166,6 @@ export async function checkIdleLimit(url: string): Promise<CheckResult> {
     return { ...passed(name, message), isWarning: true };
   } catch (error) {
     return failed(name, `could not be tried: ${reasonOf(error)}`);
-  }
-}
-
-const rightsQuery = `SELECT quote_ident(current_user) AS role, quote_ident(current_database()) AS database,
-  has_schema_privilege('public', 'CREATE') AS "mayCreate", pg_is_in_recovery() AS "isCopy",
-  (SELECT installed_version FROM pg_available_extensions WHERE name = 'vector') AS installed,
-  EXISTS (SELECT FROM pg_available_extensions WHERE name = 'vector') AS "isThere",
-  (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS "nowMs"`;
-
-/** What the role may do, which extension helps the search, and what time it is there. */
-export async function checkRights(url: string, clocks: SeenClock[]): Promise<CheckResult[]> {
-  const name = "Database rights";
-  try {
-    const startedAt = Date.now();
-    const row = await withClient(url, async (client) => (await client.query(rightsQuery)).rows[0]);
-    clocks.push({ side: "the database", aheadMs: row.nowMs - (startedAt + Date.now()) / 2 });
-    if (row.isCopy) return [failed(name, "it is a copy that takes no writes; name the primary")];
-    if (!row.mayCreate)
-      return [failed(name, `${row.role} may make no tables; GRANT CREATE ON SCHEMA public TO ${row.role}`)];
-    const without = row.isThere ? "pgvector is there, but not created" : "pgvector is not there";
-    const vector = row.installed
-      ? `pgvector ${row.installed}`
-      : `${without}: the search by meaning keeps its vectors in memory`;
-    return [passed(name, `${row.role} may write and make tables; ${vector}`)];
-  } catch (error) {
-    return [failed(name, `could not be read: ${reasonOf(error)}`)];
   }
 }
 

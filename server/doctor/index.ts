@@ -26,15 +26,9 @@ import {
   within,
 } from "./checks.ts";
 import { checkEverything } from "./checkup.ts";
-import {
-  checkDatabase,
-  checkIdleLimit,
-  checkListen,
-  checkRoleLimit,
-  checkSearchIndex,
-  checkTexts,
-} from "./database.ts";
+import { checkDatabase, checkIdleLimit, checkListen, checkSearchIndex, checkTexts } from "./database.ts";
 import { checkRedis } from "./redis.ts";
+import { checkRoleLimit } from "./role.ts";
 import { checkBucket, checkStoreMark } from "./storage.ts";
 
 async function checkHost(env: Env): Promise<CheckResult[]> {

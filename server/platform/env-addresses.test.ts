@@ -43,6 +43,8 @@ test.each(schemes)(
 test.each([
   ["REDIS_URL", "redis://a:6379,b:6379,c:6379", "Cluster and Sentinel"],
   ["REDIS_URL", "redis://:p@a:26379,b:26379/0", "Cluster and Sentinel"],
+  ["DATABASE_URL", "postgres://u:p@a:5432,b:5432/atelier", "names several servers"],
+  ["DATABASE_URL", "postgresql://u:p@a,b/atelier?target_session_attrs=read-write", "names several servers"],
   ["REDIS_URL", "redis://host:6379/atelier", "a path that is no number"],
   ["REDIS_URL", "rediss://:p@host/1/2", "a path that is no number"],
   ["REDIS_URL", "redis+sentinel://a:26379/mymaster", "redis://host:6379"],

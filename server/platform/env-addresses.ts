@@ -68,11 +68,13 @@ function addressOf({ protocol, example, refuse = () => null }: Rule) {
     });
 }
 
-/** Clients of Redis Cluster and Sentinel take a list of hosts. */
+/** Clients of Redis Cluster and Sentinel take a list of hosts, and so does PostgreSQL's own. */
 function severalProblem(value: string): string | null {
-  return /^redis[^:]*:\/\/(?:[^@/]*@)?[^/?#]*,/i.test(value)
+  const [, kind = ""] = /^(redis|postgres)[^:]*:\/\/(?:[^@/]*@)?[^/?#]*,/i.exec(value) ?? [];
+  if (kind === "") return null;
+  return kind.toLowerCase() === "redis"
     ? "names several servers; Redis Cluster and Sentinel are not supported: name the one primary"
-    : null;
+    : "names several servers: name one, or a proxy or a name in DNS that leads to the primary";
 }
 
 export const databaseUrl = addressOf({

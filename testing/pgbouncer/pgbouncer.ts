@@ -7,7 +7,7 @@ import { findFreePort, waitUntil } from "../../scripts/process/tools.ts";
 import { ensurePgBouncer } from "../../scripts/test/lib.ts";
 import { killAtExit } from "../processes/index.ts";
 
-/** A real PgBouncer of its own in transaction mode, as it is installed: it refuses parameters that it does not know. */
+/** A real PgBouncer of its own in transaction mode by default, as it is installed: it refuses parameters that it does not know. */
 export interface PgBouncer {
   /** The address that it was started for, through it. */
   readonly url: string;
@@ -20,6 +20,8 @@ export interface PgBouncer {
 interface PgBouncerOptions {
   /** Sessions of the database that all its clients share. */
   readonly poolSize?: number;
+  /** How long a client keeps a session. */
+  readonly mode?: "transaction" | "statement";
 }
 
 const readyMs = 10_000;
@@ -32,7 +34,7 @@ function withoutPrepared(): string[] {
   return Number(minor) >= 21 ? ["max_prepared_statements = 0"] : [];
 }
 
-function settingsOf(target: URL, port: number, poolSize: number): string {
+function settingsOf(target: URL, port: number, { poolSize, mode }: Required<PgBouncerOptions>): string {
   const { hostname, port: targetPort, username, password } = target;
   const login = `user=${username} password=${decodeURIComponent(password)}`;
   return [
@@ -43,7 +45,7 @@ function settingsOf(target: URL, port: number, poolSize: number): string {
     `listen_port = ${port}`,
     "unix_socket_dir =",
     "auth_type = any",
-    "pool_mode = transaction",
+    `pool_mode = ${mode}`,
     `default_pool_size = ${poolSize}`,
     ...withoutPrepared(),
     "max_client_conn = 400",
@@ -81,14 +83,16 @@ function launch(folder: string): { child: ChildProcess; output: () => string } {
 /** Starts one in front of the server of this address. */
 export async function startPgBouncer(
   target: string,
-  { poolSize = 10 }: PgBouncerOptions = {},
+  { poolSize = 10, mode = "transaction" }: PgBouncerOptions = {},
 ): Promise<PgBouncer> {
   if (!ensurePgBouncer()) throw new Error("PgBouncer is not installed");
   const port = await findFreePort();
   const url = new URL(target);
   const folder = mkdtempSync(path.join(os.tmpdir(), "atelier-test-pgbouncer-"));
   chmodSync(folder, 0o755);
-  writeFileSync(path.join(folder, "pgbouncer.ini"), settingsOf(url, port, poolSize), { mode: 0o644 });
+  writeFileSync(path.join(folder, "pgbouncer.ini"), settingsOf(url, port, { poolSize, mode }), {
+    mode: 0o644,
+  });
   const { child, output } = launch(folder);
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
   url.hostname = "127.0.0.1";

@@ -152,6 +152,17 @@ test("A1 the doctor says what a pooler lacks: the setting, or the limit of the r
   });
 });
 
+test("A1 the doctor names a pooler that keeps no session for a transaction", async () => {
+  const single = await startPgBouncer(database.url, { mode: "statement" });
+  const pooled = { DATABASE_POOLER: "transaction", DATABASE_DIRECT_URL: database.url };
+  const checks = await runChecks({ DATABASE_URL: single.url, ATELIER_DATA_DIR: dataDir, ...pooled });
+  expect(checks.find(({ name }) => name === "DATABASE_URL")).toMatchObject({
+    isOk: false,
+    message: expect.stringContaining("pool_mode = transaction"),
+  });
+  await single.destroy();
+});
+
 test("A3 a pooler that is gone counts as a database that is away", async () => {
   const gone = await startPgBouncer(database.url);
   const pooled = openDatabase({ url: gone.url, applicationName: "test", isPooled: true });

@@ -30,6 +30,51 @@ test("A1 a migration that another process holds up ends with a plain sentence, a
   await database.drop();
 });
 
+test("A1 A16 limits that an operator gave to all programs end no migration and no backup", async () => {
+  const database = await createEmptyDatabase();
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  const name = new URL(database.url).pathname.slice(1);
+  await client.query(`alter database ${name} set statement_timeout = '250ms'`);
+  await client.query(`alter database ${name} set transaction_timeout = '250ms'`);
+  await client.end();
+  await migrate(database.url);
+  const rows = await withSnapshot({
+    url: database.url,
+    signal: new AbortController().signal,
+    run: async (snapshot) => {
+      await snapshot.read("select pg_sleep(0.3)");
+      return snapshot.read("select pg_sleep(0.3)");
+    },
+  });
+  expect(rows).toHaveLength(1);
+  await database.drop();
+});
+
+test("A1 a role that only works with the tables starts where nothing is to be done, and is told what it may not", async () => {
+  const [made, empty] = await Promise.all([createTestDatabase(), createEmptyDatabase()]);
+  const role = `role_${randomUUID().replaceAll("-", "")}`;
+  const client = new pg.Client({ connectionString: made.url });
+  await client.connect();
+  await client.query(`create role ${role} login password 'secret'`);
+  await client.query(`grant usage on schema drizzle, bullmq to ${role}`);
+  await client.query(`grant select on all tables in schema drizzle, bullmq to ${role}`);
+  const [there, nothing] = [made, empty].map(({ url }) => {
+    const own = new URL(url);
+    [own.username, own.password] = [role, "secret"];
+    return own.href;
+  });
+  await migrate(there ?? "");
+  await expect(migrate(nothing ?? "")).rejects.toThrow(
+    /\(permission denied for database .*GRANT CREATE ON DATABASE/,
+  );
+  await client.query("delete from drizzle.functions");
+  await expect(migrate(there ?? "")).rejects.toThrow(/permission denied .*DATABASE_DIRECT_URL/);
+  await client.query(`drop owned by ${role}; drop role ${role}`);
+  await client.end();
+  await Promise.all([made.drop(), empty.drop()]);
+});
+
 test("A3 a migration waits for a table only so long that others still use it, and runs when it is free", async () => {
   const database = await createEmptyDatabase();
   const known = knownMigrations();
