@@ -240,6 +240,11 @@ export class BucketDriver extends S3Driver implements StoreDriver {
     }
   }
 
+  /** By the store's clock, as far as its answers have told it: this machine's may be off by more than a link is valid. */
+  #storeMs(): number {
+    return Date.now() + this.#client.config.systemClockOffset;
+  }
+
   /** Length and type are signed, so that the server refuses any other body. */
   async signPut(key: string, { mime, sizeBytes, sha256 }: AnnouncedObject): Promise<SignedPut> {
     const checksum = sha256 === null ? {} : { ChecksumSHA256: Buffer.from(sha256, "hex").toString("base64") };
@@ -252,6 +257,7 @@ export class BucketDriver extends S3Driver implements StoreDriver {
     };
     const url = await getSignedUrl(this.#publicClient, new PutObjectCommand(object), {
       expiresIn: signedPutMs / 1_000,
+      signingDate: new Date(this.#storeMs()),
       signableHeaders: new Set(["host", "content-type", "content-length", checksumHeader]),
       unhoistableHeaders: new Set([checksumHeader]),
     });
@@ -269,7 +275,7 @@ export class BucketDriver extends S3Driver implements StoreDriver {
       ResponseContentDisposition: disposition,
       ResponseCacheControl: `private, max-age=${signedGetMs / 1_000}, immutable`,
     };
-    const signingDate = new Date(Math.floor(Date.now() / sameLinkMs) * sameLinkMs);
+    const signingDate = new Date(Math.floor(this.#storeMs() / sameLinkMs) * sameLinkMs);
     const options = { expiresIn: signedGetMs / 1_000, signingDate };
     return getSignedUrl(this.#publicClient, new GetObjectCommand(object), options);
   }

@@ -5,7 +5,7 @@ import os from "node:os";
 import path from "node:path";
 import { buffer } from "node:stream/consumers";
 import { CreateMultipartUploadCommand, ListMultipartUploadsCommand, S3Client } from "@aws-sdk/client-s3";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { newId } from "@atelier/server/platform";
 import {
   endUploads,
@@ -296,6 +296,24 @@ describe("a bucket", () => {
     expect(reasonOfStore(fault).includes("S3_FORCE_PATH_STYLE=true")).toBe(S3_FORCE_PATH_STYLE === false);
     disk.close();
   });
+
+  test.each([20, -20])(
+    "F31 signed links hold although this machine's clock is %d minutes off",
+    async (minutes) => {
+      vi.useFakeTimers({ toFake: ["Date"] });
+      onTestFinished(() => void vi.useRealTimers());
+      vi.setSystemTime(Date.now() + minutes * 60_000);
+      const disk = await openBucket({ ...bucketEnv(), S3_DOWNLOADS: "link" });
+      const key = `users/u/clock${minutes}/original.png`;
+      await putAll(disk, [png(key, Buffer.from("before"))]);
+      const signed = await disk.driver.signPut(key, { mime: "image/png", sizeBytes: 6, sha256: null });
+      const { url = "", headers = {} } = signed ?? {};
+      expect((await fetch(url, { method: "PUT", headers, body: "linked" })).status).toBe(200);
+      const link = await disk.driver.signGet(key, { mime: "image/png", disposition: "inline" });
+      expect(await (await fetch(link ?? "")).text()).toBe("linked");
+      disk.close();
+    },
+  );
 
   test("F29 a server that answers 503 twice costs nothing", async () => {
     await withFaults(async (disk, faulty) => {
