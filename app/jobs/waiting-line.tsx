@@ -1,6 +1,6 @@
 "use client";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { GripVertical } from "lucide-react";
+import { GripVertical, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
 import type { JobView } from "@atelier/server/jobs";
@@ -8,7 +8,8 @@ import { api } from "../client/api.ts";
 import { useFailureToast } from "../ui/failures.ts";
 import { keys } from "../client/queries.ts";
 import { useLiveJobs } from "../live/hooks.tsx";
-import { IconButton } from "../ui/button.tsx";
+import { Button, IconButton } from "../ui/button.tsx";
+import { Confirmation } from "../ui/confirmation.tsx";
 import { moveItem, useReorder } from "../ui/reorder.ts";
 import { JobListRow } from "./row.tsx";
 import { shownKind } from "../client/kinds.ts";
@@ -77,6 +78,36 @@ export function useLine() {
   return { jobs, total: jobs.length + unshown, move };
 }
 
+/** Cancels all that waits, those that are not shown as well, after a question. */
+function CancelAll({ total }: { readonly total: number }) {
+  const t = useTranslations("jobs.line");
+  const [isAsking, setAsking] = useState(false);
+  const { mutate, isPending } = useMutation({
+    mutationFn: () => api.jobs.cancelWaiting.mutate(),
+    onSettled: () => setAsking(false),
+    onError: useFailureToast(),
+  });
+  return (
+    <>
+      <Button size="small" look="quiet" onClick={() => setAsking(true)}>
+        <X aria-hidden />
+        {t("cancel")}
+      </Button>
+      <Confirmation
+        open={isAsking}
+        onOpenChange={setAsking}
+        title={t("cancelTitle", { count: total })}
+        keep={t("cancelKeep")}
+        confirm={t("cancel")}
+        isBusy={isPending}
+        onConfirm={() => mutate()}
+      >
+        {t("cancelText")}
+      </Confirmation>
+    </>
+  );
+}
+
 interface Props {
   readonly jobs: readonly JobView[];
   /** Number of waiting jobs, including those that are not shown. */
@@ -99,9 +130,12 @@ export function WaitingLine({ jobs, total, onMove }: Props) {
   if (jobs.length === 0) return null;
   return (
     <section aria-labelledby="waiting-line" className="mb-6">
-      <h2 id="waiting-line" className="text-sm font-medium">
-        {t("line.title")}
-      </h2>
+      <div className="flex items-center justify-between gap-4">
+        <h2 id="waiting-line" className="text-sm font-medium">
+          {t("line.title")}
+        </h2>
+        <CancelAll total={total} />
+      </div>
       <p className="mt-0.5 mb-2 text-xs text-quiet">
         {total > jobs.length ? `${t("line.first", { count: jobs.length, total })} ` : null}
         {t("line.hint")}

@@ -103,7 +103,11 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     await expect.poll(ofBoth).toEqual([own, other]);
     await expect(line.getByText(/Starts (at once|in)/).first()).toBeVisible();
     expect(await findBarriers(page)).toEqual([]);
-    for (const address of await order()) await page.request.post(`/api/v1${address}/cancel`, sameSite());
+    await page.getByRole("button", { name: "Cancel all" }).click();
+    const asked = page.getByRole("dialog", { name: /^Cancel all \d waiting jobs\?$/ });
+    await asked.getByRole("button", { name: "Cancel all" }).click();
+    await expect(line).toBeHidden();
+    await expect(page.getByRole("link", { name: /Text to image/ }).filter({ hasText: "Cancelled" })).not.toHaveCount(0);
     await driveSimulator(comfyPort, "clear");
     await driveSimulator(comfyPort, "release");
   });

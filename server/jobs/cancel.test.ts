@@ -17,7 +17,7 @@ import { type JobStatus, schema } from "../db/index.ts";
 import { AppError, type ErrorCode, newId } from "../platform/index.ts";
 import { type Attempt, ProviderError } from "../providers/index.ts";
 import type { HintMessage } from "../queue/index.ts";
-import { cancel, confirmCancel, findStops } from "./cancel.ts";
+import { cancel, cancelWaiting, confirmCancel, findStops } from "./cancel.ts";
 import { dispatch } from "./dispatch.ts";
 import { fail } from "./fail.ts";
 import type { Lease } from "./job.ts";
@@ -68,6 +68,21 @@ forBackendSuites("on %s", (backend) => {
     expect(await cancelOwn(id)).toEqual({ cancelled: true, status: "cancelled" });
     expect(await readJob(opened.services, id)).toMatchObject({ status: "cancelled", attempt: 0 });
     expect(await claimNext()).toBeNull();
+  });
+
+  test("D6 all that waits is cancelled, and neither what runs nor another user's job", async () => {
+    const { services } = opened;
+    const lease = await running();
+    const waiting = [await insertJob(services, { owner }), await addJob(services, { owner })];
+    const other = await addJob(services, { owner: await addOwner(services) });
+    expect(await cancelWaiting(services, owner.userId)).toEqual({ cancelled: 2 });
+    for (const id of waiting) expect(await readJob(services, id)).toMatchObject({ status: "cancelled" });
+    expect(await readJob(services, lease.jobId)).toMatchObject({
+      status: "processing",
+      cancelRequestedAt: null,
+    });
+    expect(await claimNext()).toMatchObject({ id: other });
+    expect(await cancelWaiting(services, owner.userId)).toEqual({ cancelled: 0 });
   });
 
   test.each([

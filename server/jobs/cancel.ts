@@ -123,6 +123,14 @@ export async function cancelAllOf(services: Services, ownerId: string): Promise<
   return stopAll(services, sql`${schema.jobs.ownerId} = ${ownerId}`);
 }
 
+/** Cancels the jobs of a user that no worker has yet; what runs goes on. Returns how many. */
+export async function cancelWaiting(
+  services: Services,
+  ownerId: string,
+): Promise<{ readonly cancelled: number }> {
+  return { cancelled: await stopWaiting(services, sql`${schema.jobs.ownerId} = ${ownerId}`) };
+}
+
 /** Cancels the open jobs of a batch like `cancel`; returns how many. */
 export async function cancelBatchJobs(services: Services, batchId: string): Promise<number> {
   const { jobs, batchJobs } = schema;
@@ -148,21 +156,27 @@ async function stopAll(services: Services, owned: SQL): Promise<number> {
 }
 
 async function stopFound(services: Services, owned: SQL): Promise<number> {
+  const waiting = await stopWaiting(services, owned);
+  const running = await amendAll(services.db, {
+    where: sql`${owned} and status in ${[...claimedStatuses]} and cancel_requested_at is null`,
+    set: { cancelRequestedAt: sql`now()` },
+    event: "cancel_requested",
+  });
+  hint(services, running);
+  for (const { id } of running) services.hints.publish({ type: "cancel", jobId: id });
+  return waiting + running.length;
+}
+
+async function stopWaiting(services: Services, owned: SQL): Promise<number> {
   const waiting = await transitionAll(services.db, {
     from: waitingStatuses,
     to: "cancelled",
     where: owned,
     event: "cancelled",
   });
-  const running = await amendAll(services.db, {
-    where: sql`${owned} and status in ${[...claimedStatuses]} and cancel_requested_at is null`,
-    set: { cancelRequestedAt: sql`now()` },
-    event: "cancel_requested",
-  });
-  hint(services, [...waiting, ...running]);
-  for (const { id } of running) services.hints.publish({ type: "cancel", jobId: id });
+  hint(services, waiting);
   for (const queue of new Set(waiting.map((job) => job.queue))) await scheduleDispatch(services, queue);
-  return waiting.length + running.length;
+  return waiting.length;
 }
 
 /** Call when the worker has stopped the engine. False when the lease is lost or the job has ended. */

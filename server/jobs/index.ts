@@ -58,6 +58,7 @@ export { jsonEntry, packZip, type ZipEntry } from "./zip.ts";
 export {
   cancel,
   cancelAllOf,
+  cancelWaiting,
   cancelAny,
   cancelBatchJobs,
   cancelSession,

@@ -315,6 +315,7 @@ const cases: Readonly<Record<string, Case>> = {
   "jobs.list": { access: "member", input: {} },
   "jobs.get": { access: "owned", resource: "jobId", input: byId },
   "jobs.cancel": { access: "owned", resource: "jobId", input: byId },
+  "jobs.cancelWaiting": { access: "member" },
   "jobs.retry": { access: "owned", resource: "jobId", input: byId },
   "jobs.capabilities": { access: "public" },
   "jobs.estimate": {

@@ -15,6 +15,7 @@ import {
 import type { ImageView } from "../../images/index.ts";
 import {
   cancel,
+  cancelWaiting,
   estimate,
   getStory,
   list,
@@ -70,6 +71,7 @@ export const jobsRouter = t.router({
   cancel: memberProcedure
     .input(jobId)
     .mutation(({ ctx, input }) => cancel(ctx.services, { ownerId: ctx.caller.userId, id: input.id })),
+  cancelWaiting: memberProcedure.mutation(({ ctx }) => cancelWaiting(ctx.services, ctx.caller.userId)),
   retry: memberProcedure
     .input(jobId.extend(retryBounds.shape))
     .mutation(({ ctx, input }) => retry(ctx.services, { ...input, submitter: ctx.caller })),
