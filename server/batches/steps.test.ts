@@ -3,10 +3,11 @@ import { openBatchScene, submitting } from "@atelier/testing/scenes";
 import { createTestServices } from "@atelier/testing/services";
 import { startTestWorker } from "@atelier/testing/worker";
 import { and, eq, inArray, sql } from "drizzle-orm";
+import sharp from "sharp";
 import { expect, test, vi } from "vitest";
 import { createApiKey, revokeApiKey } from "../accounts/index.ts";
 import { schema } from "../db/index.ts";
-import { removeImages, restoreImages } from "../images/index.ts";
+import { getImage, ingest, purgeDeleted, removeImages, restoreImages } from "../images/index.ts";
 import { retry } from "../jobs/index.ts";
 import type { Services } from "../services.ts";
 import {
@@ -15,6 +16,7 @@ import {
   estimateBatch,
   getBatch,
   noteCompleted,
+  purgeBatches,
   removeBatch,
   retryBatch,
   stopStepsOfKey,
@@ -417,6 +419,55 @@ test("a job that completes in spite of its cancel is not followed", async () => 
     counts: { cancelled: 1 },
     endedAt: expect.any(String),
   });
+  // Who tries the batch again wants what follows.
+  expect(await retryBatch(services, { submitter: scene.as.submitter, id })).toEqual({
+    retried: 1,
+    refused: [],
+  });
+  expect(await open(id)).toMatchObject({ status: "open", jobs: [{ steps: { begun: 1, stopped: null } }] });
+});
+
+test("a retried job of a removed batch is a job of its own, which nothing follows", async () => {
+  const { services } = scene;
+  const { id, jobIds } = await send([twice(upscale)]);
+  await removeBatch(services, address(id));
+  const again = await retry(services, { submitter: scene.as.submitter, id: jobIds[0] ?? "" });
+  const result = await complete(again.id);
+  expect(await beginSteps(services)).toBe(0);
+  await services.db
+    .update(schema.batches)
+    .set({ deletedAt: new Date(Date.now() - services.config.retention.undoDeleteMs - 1_000) })
+    .where(eq(schema.batches.id, id));
+  expect(await purgeBatches(services)).toBe(1);
+  expect(await getImage(services, { ownerId: scene.owner.userId, id: result })).toMatchObject({ id: result });
+});
+
+test("no step of a batch begins once it is removed", async () => {
+  const { services } = scene;
+  const { id } = await sendDue();
+  await services.db
+    .update(schema.batches)
+    .set({ deletedAt: sql`now()` })
+    .where(eq(schema.batches.id, id));
+  expect(await beginSteps(services)).toBe(0);
+});
+
+test("a mask that a coming step names stays until that step has it", async () => {
+  const { services, owner } = scene;
+  const bytes = await sharp({ create: { width: 32, height: 32, channels: 3, background: "white" } })
+    .png()
+    .toBuffer();
+  const names = { ownerId: owner.userId, role: "mask" } as const;
+  const mask = await ingest(services, { ...names, bytes });
+  const { id } = await send([twice({ kind: "inpaint", inputs: { mask: mask.id } })]);
+  await services.db
+    .update(schema.images)
+    .set({ createdAt: sql`now() - interval '61 minutes'` })
+    .where(eq(schema.images.id, mask.id));
+  expect(await purgeDeleted(services)).toBe(0);
+  await removeBatch(services, address(id));
+  await services.db.delete(schema.batches).where(eq(schema.batches.id, id));
+  expect(await purgeDeleted(services)).toBe(1);
 });
 
 test("F9 a worker killed with -9 after a job completed: another one begins its step", async ({

@@ -78,6 +78,7 @@ async function readDue(
         ${batchId === undefined ? sql`` : sql`and batch_id = ${batchId}`}
         ${after === null ? sql`` : sql`and (batch_id, position) > (${after.batchId}::uuid, ${after.position})`}
       order by batch_id, position, number) s
+    join ${batches} b on b.id = s.batch_id and b.deleted_at is null
     join ${batchJobs} p on p.batch_id = s.batch_id and p.position = s.position
     join ${jobs} j on j.id = p.job_id and j.status = 'completed'
     join ${users} u on u.id = j.owner_id

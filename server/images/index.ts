@@ -43,16 +43,8 @@ export {
   readMark,
   type StoreState,
 } from "./store-mark.ts";
-export {
-  deleteUnusedRows,
-  lockRows,
-  purgeDeleted,
-  purgeImages,
-  removePicturesOf,
-  sweepOrphanObjects,
-  orphanDuty,
-  orphanTurn,
-} from "./purge.ts";
+export { deleteUnusedRows, lockRows, purgeDeleted, purgeImages, removePicturesOf } from "./purge.ts";
+export { orphanDuty, orphanTurn, sweepOrphanObjects } from "./orphans.ts";
 export { discardObjects, discardOutput, storeOutput } from "./outputs.ts";
 export {
   changeImage,

@@ -2,7 +2,7 @@ import { utimes, writeFile, mkdir } from "node:fs/promises";
 import path from "node:path";
 import { addUser, listObjects, listTempFiles } from "@atelier/testing/pictures";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
-import { eq, sql } from "drizzle-orm";
+import { eq, inArray, sql } from "drizzle-orm";
 import sharp from "sharp";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { schema, type JobStatus } from "../db/index.ts";
@@ -133,6 +133,19 @@ test("masks that no job took go after their time; those of a job stay with it (D
       .where(eq(images.id, id));
   expect(await purgeDeleted(opened.services)).toBe(1);
   await expectLeft(fresh, used);
+});
+
+test("a hundred masks that have to stay hold up nothing behind them", async () => {
+  const masks: string[] = [];
+  for (let count = 0; count < 100; count++) masks.push(await addImage("mask"));
+  await opened.services.db
+    .update(images)
+    .set({ starred: true, createdAt: sql`now() - interval '61 minutes'` })
+    .where(inArray(images.id, masks));
+  const removed = await addImage();
+  await removeLongAgo(removed);
+  expect(await purgeDeleted(opened.services)).toBe(1);
+  await expectLeft(...masks);
 });
 
 test("A8 pictures are removed at once unless a job has them as input", async () => {

@@ -93,7 +93,10 @@ export async function requireRightToFollow(
   if ((await db.$count(batchSteps, costly)) > 0) requireRight(submitter, "spend");
 }
 
-/** What follows these completed jobs is sent by who tried it again: with that key, or with a session where there is none. */
+/**
+ * What follows these completed jobs is sent by who tried it again: with that key, or with a session where there is none. That one
+ * wants them, whoever asked them to stop before.
+ */
 export async function passToKey(
   tx: Tx,
   { jobIds, keyId = null }: { readonly jobIds: readonly string[]; readonly keyId: string | null | undefined },
@@ -102,7 +105,7 @@ export async function passToKey(
   if (jobIds.length > 0)
     await tx
       .update(jobs)
-      .set({ apiKeyId: keyId })
+      .set({ apiKeyId: keyId, cancelRequestedAt: null })
       .where(inArray(jobs.id, [...jobIds]));
 }
 
@@ -110,10 +113,14 @@ export async function passToKey(
 async function isWaitedFor({ db }: Services, id: string): Promise<boolean> {
   const { batchJobs, wardrobeItems } = schema;
   return (
-    (await db.$count(batchJobs, eq(batchJobs.jobId, id))) > 0 ||
+    (await db.$count(batchJobs, and(eq(batchJobs.jobId, id), isKeptBatch(batchJobs.batchId)))) > 0 ||
     (await db.$count(wardrobeItems, eq(wardrobeItems.cutOutJobId, id))) > 0
   );
 }
+
+/** A removed one is followed by nothing. */
+const isKeptBatch = (batchId: SQLWrapper) =>
+  sql`exists (select from ${schema.batches} b where b.id = ${batchId} and b.deleted_at is null)`;
 
 /** What waited for the old job waits for the new one. */
 async function takePlace(tx: Tx, id: string, newId: string): Promise<void> {
@@ -126,7 +133,8 @@ async function takePlace(tx: Tx, id: string, newId: string): Promise<void> {
 async function takePlaceInBatch(tx: Tx, id: string, newId: string): Promise<void> {
   const { batches, batchJobs, batchSteps } = schema;
   await tx.execute(sql`
-    with moved as (update ${batchJobs} set job_id = ${newId} where job_id = ${id} returning batch_id, position),
+    with moved as (update ${batchJobs} set job_id = ${newId}
+        where job_id = ${id} and ${isKeptBatch(batchJobs.batchId)} returning batch_id, position),
       resumed as (update ${batchSteps} s set stopped_code = null, stopped_message = null from moved
         where s.batch_id = moved.batch_id and s.position = moved.position and s.begun_at is null)
     update ${batches} set ended_at = null, round = round + 1
