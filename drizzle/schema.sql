@@ -487,6 +487,7 @@ create table images (
   description text default ''::text not null,
   described_by text,
   topped_at timestamp with time zone,
+  added_at timestamp with time zone,
   constraint images_pkey PRIMARY KEY (id),
   constraint images_described_by CHECK (described_by = ANY (ARRAY['file'::text, 'model'::text, 'owner'::text])) NOT VALID,
   constraint images_description_length CHECK (char_length(description) <= 2000) NOT VALID,

@@ -19,6 +19,9 @@ export function noteHintsSeen(): void {
   document.cookie = `${hintsCookie}=1; path=/; max-age=31536000; samesite=lax`;
 }
 
+/** Days that a search names, and times that cameras write, are the viewer's. */
+export const viewerTimezone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
+
 /** Cookie with the time zone of the browser, by whose days the server lists pictures. */
 export const zoneCookie = "atelier-zone";
 

@@ -65,8 +65,7 @@ export const keys = {
   estimate: (request: object | null) => ["estimates", request],
 } as const;
 
-/** Days that a search names are the viewer's. */
-export const viewerTimezone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
+export { viewerTimezone } from "./cookies.ts";
 
 export interface PagedQuery {
   readonly hasNextPage: boolean;

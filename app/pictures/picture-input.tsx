@@ -48,7 +48,7 @@ export function TakesFiles({ take }: { readonly take: (files: readonly File[]) =
 }
 
 const shown = 30;
-const filters = { limit: shown } as const;
+const filters = { limit: shown, order: "added" } as const;
 
 interface GalleryStripProps {
   readonly title: string;
@@ -58,7 +58,7 @@ interface GalleryStripProps {
   readonly onChoose: (imageId: string) => void;
 }
 
-/** The newest pictures of the gallery to choose one of. */
+/** The pictures that came last into the gallery to choose one of. */
 export function GalleryStrip({ title, leftOut, chosenId, onChoose }: GalleryStripProps) {
   const t = useTranslations("pictures");
   const nameOf = useImageName();

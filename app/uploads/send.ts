@@ -1,5 +1,6 @@
 "use client";
 import { type Failure, failureOf, failureOfAnswer } from "../ui/failures.ts";
+import { viewerTimezone } from "../client/cookies.ts";
 import { ensureGuest, forgetSession } from "../client/session.ts";
 
 export interface UploadedImage {
@@ -148,8 +149,8 @@ async function sendBegun(options: SendOptions, announced: Announced, tries = 2):
 
 async function finish({ id }: Begun, sent: PutResult, options: SendOptions): Promise<SendResult> {
   if (!isTaken(sent.answer)) return refused(sent.failure);
-  const query = options.scalesDown ? "?scaleDown=true" : "";
-  const finished = await post(`/${id}/finish${query}`, {}, options.signal);
+  const query = `timezone=${encodeURIComponent(viewerTimezone())}${options.scalesDown ? "&scaleDown=true" : ""}`;
+  const finished = await post(`/${id}/finish?${query}`, {}, options.signal);
   return finished.ok ? { ok: true, image: await finished.json() } : refused(await failureIn(finished));
 }
 

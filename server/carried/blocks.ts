@@ -28,6 +28,8 @@ export function textsOfBlocks(blocks: readonly SideBlock[]): readonly CarriedTex
 }
 
 const tag = { xmp: 0x02bc, iptc: 0x83bb, exif: 0x8769, userComment: 0x9286 } as const;
+/** When the picture was taken and when it was digitized: the times, their offsets from UTC and their parts of a second. */
+const timeTags = [0x9003, 0x9004, 0x9011, 0x9012, 0x9291, 0x9292];
 const [ascii, long] = [2, 4];
 /** Title, comment, author, keywords and subject as Windows writes them, in UTF-16. */
 const isOfWindows = (name: number) => name >= 0x9c9b && name <= 0x9c9f;
@@ -42,7 +44,7 @@ export function readExif(data: Uint8Array, found: Found): void {
   }
 }
 
-/** Those of the first directory, and the comment of the directory below it. */
+/** Those of the first directory, and the comment and the times of the directory below it. */
 function readDirectories(data: Uint8Array, found: Found): void {
   const tiff = startsWith(data, 0, "Exif\0\0") ? data.subarray(6) : data;
   const isLittle = startsWith(tiff, 0, "II");
@@ -60,9 +62,13 @@ function readDirectories(data: Uint8Array, found: Found): void {
   const ofIptc = main.find((entry) => entry.tag === tag.iptc);
   if (ofIptc !== undefined) readIptc(valueOf(tiff, ofIptc), found);
   const below = main.find((entry) => entry.tag === tag.exif);
-  const comments = below ? entriesOf(view, below.value, isLittle) : [];
-  for (const entry of comments.filter((one) => one.tag === tag.userComment))
-    found.add("comment", valueOf(tiff, entry), decodeComment);
+  if (below) readInner(tiff, entriesOf(view, below.value, isLittle), found);
+}
+
+function readInner(tiff: Uint8Array, entries: readonly Entry[], found: Found): void {
+  for (const entry of entries)
+    if (entry.tag === tag.userComment) found.add("comment", valueOf(tiff, entry), decodeComment);
+    else if (timeTags.includes(entry.tag)) found.add(`exif ${entry.tag}`, valueOf(tiff, entry));
 }
 
 interface Entry {
@@ -118,8 +124,8 @@ export function readPhotoshop(data: Uint8Array, found: Found): void {
 const iptcBlock = 0x0404;
 const mostIptcBytes = 131_072;
 const lineEnd = 10;
-/** Of its second record: title, keyword, headline, caption. */
-const iptc = { record: 2, keyword: 25, texts: new Set([5, 105, 120]) } as const;
+/** Of its second record: title, keyword, headline, caption, day and time of making. */
+const iptc = { record: 2, keyword: 25, texts: new Set([5, 55, 60, 105, 120]) } as const;
 
 /** Keywords stand one by one, and are lines of one text. */
 function readIptc(whole: Uint8Array, found: Found): void {

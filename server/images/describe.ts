@@ -13,6 +13,7 @@ import { isHeif, sideBlocksOfHeif } from "./formats/heif.ts";
 import { sideBlocksOfGif } from "./formats/simple.ts";
 import type { IngestInput } from "./image.ts";
 import { uploadLimits } from "./limits.ts";
+import { takenAt } from "./taken.ts";
 import { cleanDescription, titleOfFile } from "./title.ts";
 import { readXmp } from "./xmp.ts";
 
@@ -21,28 +22,32 @@ export interface Words {
   readonly title: string;
   readonly description?: string;
   readonly describedBy?: DescribedBy;
+  /** When the photo was taken. */
+  readonly createdAt?: Date;
 }
 
 /**
  * The words for an upload. Its description is what the file says of its picture: title, caption and keywords (XMP, IPTC, camera
- * data, texts of a PNG), and the prompt that a program of this field left in it. A mask has none.
+ * data, texts of a PNG), and the prompt that a program of this field left in it. A mask has none, and no time.
  */
 export async function wordsOf(
   bytes: Buffer,
-  { name, role }: Pick<IngestInput, "name" | "role">,
+  { name, role, timezone }: Pick<IngestInput, "name" | "role" | "timezone">,
 ): Promise<Words> {
   const title = titleOfFile(name ?? "");
-  const description = role === "mask" ? "" : await describeFile(bytes, title);
-  return description === "" ? { title } : { title, description, describedBy: "file" };
-}
-
-/** Empty where the file says nothing, and where what it says cannot be read. */
-async function describeFile(bytes: Buffer, title: string): Promise<string> {
+  if (role === "mask") return { title };
   try {
-    return cleanDescription(partsOf(lookedAt(await textsOf(bytes)), title).join("\n"));
+    const texts = lookedAt(await textsOf(bytes));
+    const description = cleanDescription(partsOf(texts, title).join("\n"));
+    const createdAt = takenAt(texts, timezone);
+    return {
+      title,
+      ...(description !== "" && { description, describedBy: "file" }),
+      ...(createdAt && { createdAt }),
+    };
   } catch {
     // Anybody may have made the file, and its words are no condition of taking its picture.
-    return "";
+    return { title };
   }
 }
 

@@ -30,7 +30,7 @@ import {
 } from "../storage/index.ts";
 import { withFilePermit } from "./files.ts";
 import { unsupportedAs } from "./formats/simple.ts";
-import { findOwnImage, type IngestedImage, toUntagged } from "./image.ts";
+import { findOwnImage, type IngestedImage, type IngestInput, toUntagged } from "./image.ts";
 import { findSameBytes, ingest } from "./ingest.ts";
 import { maxBytesOf } from "./inspect.ts";
 import { discardObjects } from "./outputs.ts";
@@ -212,6 +212,8 @@ function notAnnounced(): AppError {
   return new AppError("bad_request", "The file is not the one that was announced.");
 }
 
+type FinishOptions = { readonly signal: AbortSignal } & Pick<IngestInput, "scaleDown" | "timezone">;
+
 /**
  * Makes a picture of the file that has arrived. May be repeated: the second call returns the same picture. A file that is
  * refused is removed. Throws the codes of `ingest`, `not_found`, `conflict` while the file is not there, `bad_request` for
@@ -219,11 +221,7 @@ function notAnnounced(): AppError {
  */
 export async function finishUpload(
   services: Services,
-  {
-    signal,
-    scaleDown,
-    ...own
-  }: OwnUpload & { readonly signal: AbortSignal; readonly scaleDown?: boolean | undefined },
+  { signal, scaleDown, timezone, ...own }: OwnUpload & FinishOptions,
 ): Promise<IngestedImage> {
   const row = await findOwn(services, own);
   if (row.imageId !== null) return finishedImage(services, row.ownerId, row.imageId);
@@ -232,7 +230,7 @@ export async function finishUpload(
       const file = path.join(folder, "file");
       await fetchTo(services, { row, file, signal });
       const { ownerId, role, name } = row;
-      return ingest(services, { ownerId, role, name, bytes: file, signal, scaleDown });
+      return ingest(services, { ownerId, role, name, bytes: file, signal, scaleDown, timezone });
     });
     await services.db.update(directUploads).set({ imageId: image.id }).where(eq(directUploads.id, row.id));
     await discardObjects(services, [incomingPrefix(row)]);

@@ -30,8 +30,10 @@ export interface ImageView {
   readonly kind: JobKind | null;
   /** Marked "AI" on screen: every result but an upload that was only adjusted, cropped or restored, and copies of those that are marked. */
   readonly isAi: boolean;
-  /** ISO 8601, UTC. */
+  /** When it was made, of a photo whose file says so when it was taken; ISO 8601, UTC. */
   readonly createdAt: string;
+  /** When it came into the studio; as `createdAt`, unless that is when it was taken. */
+  readonly addedAt: string;
 }
 
 /** Media types under which originals are stored and served. */
@@ -60,6 +62,8 @@ export interface IngestInput {
   readonly bytes: Buffer | string;
   /** The file's name as sent; only used, cleaned, as the title. */
   readonly name?: string | undefined;
+  /** Of the sender, by its IANA name: cameras write times without one. */
+  readonly timezone?: string | undefined;
   /** Scales a picture above the limit of pixels down to it instead of refusing it. */
   readonly scaleDown?: boolean | undefined;
   /** Makes the upload a picture of its own: the same bytes without this text, or with another one, are not the same upload. */
@@ -179,6 +183,7 @@ export function toUntagged(row: ImageRow, kind: JobKind | null): Omit<ImageView,
     kind,
     isAi: isAiPicture(row),
     createdAt: row.createdAt.toISOString(),
+    addedAt: (row.addedAt ?? row.createdAt).toISOString(),
   };
 }
 

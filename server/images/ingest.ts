@@ -1,5 +1,5 @@
 import { readFile, stat } from "node:fs/promises";
-import { and, eq, isNull } from "drizzle-orm";
+import { and, eq, isNull, sql } from "drizzle-orm";
 import { type Db, schema, type Tx } from "../db/index.ts";
 import { AppError, type Config, newId, oneAtATime } from "../platform/index.ts";
 import { instanceIdOf, signCopy } from "../provenance/index.ts";
@@ -169,10 +169,7 @@ async function readBounded({ bytes, scaleDown = false }: IngestInput): Promise<B
   return typeof bytes === "string" ? readFile(bytes) : bytes;
 }
 
-interface UploadRow extends Omit<
-  typeof images.$inferInsert,
-  "role" | "uploadSha256" | "createdAt" | "deletedAt"
-> {
+interface UploadRow extends Omit<typeof images.$inferInsert, "role" | "uploadSha256" | "addedAt"> {
   readonly role: IngestInput["role"];
   readonly uploadSha256: string;
 }
@@ -284,7 +281,9 @@ async function insertOnce(
   if (twin && twin.storageKey === lostKey) return { row: await replaceFiles(tx, twin, row), created: false };
   if (twin) return { row: twin, created: false };
   await checkQuota(tx, config, row);
-  const [inserted] = await tx.insert(images).values(row).onConflictDoNothing().returning();
+  // With the time of the transaction, as `created_at` has it by default.
+  const values = { ...row, addedAt: row.createdAt && sql`now()` };
+  const [inserted] = await tx.insert(images).values(values).onConflictDoNothing().returning();
   return inserted ? { row: inserted, created: true } : null;
 }
 

@@ -17,7 +17,7 @@ import {
 } from "./conditions.ts";
 import { findNear } from "./near.ts";
 import { readTrashMs } from "./quota.ts";
-import { findAmong, findIds, inOrderOf, newestFirst, type Place } from "./search.ts";
+import { findAmong, findIds, inOrderOf, listOrders, newestFirst, type Place } from "./search.ts";
 import { fillSearchTexts } from "./search-text.ts";
 
 const { images, jobs } = schema;
@@ -56,6 +56,7 @@ export const listImagesSchema = z.strictObject({
   timezone,
   stacks: z.boolean().optional(),
   stackId: z.uuid().optional(),
+  order: z.enum(listOrders).optional(),
 });
 
 /** Of the pages' list alone: it is read from any moment on, in both directions. */
@@ -92,6 +93,8 @@ export interface ListImagesInput {
   readonly stacks?: boolean | undefined;
   /** Only the pictures of this stack. */
   readonly stackId?: string | undefined;
+  /** Which of them are the newest; by when they were made by default. */
+  readonly order?: (typeof listOrders)[number] | undefined;
 }
 
 /**
@@ -136,6 +139,7 @@ export async function listImages(
     shown,
     place,
     isTrash,
+    order: input.order,
     limit: limit + 1,
   });
   const isNewer = place?.side === "newer";

@@ -1,4 +1,4 @@
-import { and, eq, gt, gte, inArray, isNull, lte, ne, sql, type SQL } from "drizzle-orm";
+import { and, eq, gt, gte, inArray, isNull, lt, lte, ne, sql, type SQL } from "drizzle-orm";
 import { type Db, schema } from "../db/index.ts";
 import type { JobKind } from "../engines.ts";
 import { hasTextModel } from "../meaning/index.ts";
@@ -30,11 +30,20 @@ interface PageQuery {
   /** Only what lies beyond it. */
   readonly place?: Place | undefined;
   readonly isTrash?: boolean;
+  readonly order?: ListOrder | undefined;
   readonly limit: number;
 }
 
+/** By when pictures were made or taken, or by when they came into the studio. */
+export const listOrders = ["made", "added"] as const;
+type ListOrder = (typeof listOrders)[number];
+
 export const newestFirst = sql`order by ${images.createdAt} desc, ${images.id} desc`;
-const oldestFirst = sql`order by ${images.createdAt}, ${images.id}`;
+/** An id is given when its picture comes. */
+const orders = {
+  made: { older: newestFirst, newer: sql`order by ${images.createdAt}, ${images.id}` },
+  added: { older: sql`order by ${images.id} desc`, newer: sql`order by ${images.id}` },
+} as const satisfies Record<ListOrder, Record<Place["side"], SQL>>;
 
 /**
  * Ids of pictures for which all conditions hold, the nearest to the place first: newest first, without a place.
@@ -44,8 +53,8 @@ const oldestFirst = sql`order by ${images.createdAt}, ${images.id}`;
  */
 export async function findIds(db: Db, query: PageQuery): Promise<string[]> {
   const { ownerId, conditions, shown = sql`true`, place, isTrash = false, limit } = query;
-  const order = place?.side === "newer" ? oldestFirst : newestFirst;
-  const beyond = place && beyondPlace(place);
+  const order = orders[query.order ?? "made"][place?.side ?? "older"];
+  const beyond = place && beyondPlace(place, query.order);
   const isThere = isTrash ? gt(images.deletedAt, goneAt) : isNull(images.deletedAt);
   const own = and(eq(images.ownerId, ownerId), isThere, beyond);
   const wanted = conditions(images);
@@ -61,7 +70,9 @@ export async function findIds(db: Db, query: PageQuery): Promise<string[]> {
   return far.map(({ id }) => id);
 }
 
-function beyondPlace({ at, side }: Place): SQL {
+function beyondPlace({ at, side }: Place, order: ListOrder = "made"): SQL {
+  if (order === "added" && typeof at === "string")
+    return side === "newer" ? gt(images.id, at) : lt(images.id, at);
   const bound = at instanceof Date ? sql`(${at.toISOString()}::timestamptz, ${firstId}::uuid)` : placeOf(at);
   return sql`(${images.createdAt}, ${images.id}) ${side === "newer" ? sql`>` : sql`<`} ${bound}`;
 }
@@ -117,7 +128,7 @@ export interface FoundImage {
 }
 
 /**
- * An owner's pictures that have all words, newest first, then those that have some, most of them first, and then, with a
+ * An owner's pictures that have all words, newest first (without words and days those added last), then those that have some, most of them first, and then, with a
  * text model, those that mean the like. What filters say holds for all of them; an operator with a value that it does not take is a word.
  */
 export async function searchImages(
@@ -139,7 +150,9 @@ export async function searchImages(
     ...filters(searched),
     ...parts.words.map((word) => contains(searched, word)),
   ];
-  const ids = await findIds(db, { ownerId, conditions, limit });
+  // Who names nothing means what came last.
+  const order = input.words.length > 0 || from || to ? "made" : "added";
+  const ids = await findIds(db, { ownerId, conditions, order, limit });
   if (ids.length < limit && parts.words.length > 1) {
     const some = await findSome(db, { ownerId, filters, words: parts.words, limit });
     ids.push(...some.filter((id) => !ids.includes(id)));

@@ -31,7 +31,7 @@ export function readXmp(xml: string): XmpWords {
   const prefixes = [...new Set([...declared.take(mostPrefixes).map(([, prefix = ""]) => prefix), "dc"])];
   const named = (name: string) => prefixes.map((prefix) => prefix + name);
   const textsOf = (names: readonly string[]) =>
-    names.map((name) => textOf(xml, name)).filter((text) => text !== "");
+    names.map((name) => xmpTextOf(xml, name)).filter((text) => text !== "");
   const listsOf = (names: readonly string[]) =>
     names.map((name) => itemsIn(elementOf(xml, name)).map(({ text }) => text));
   return {
@@ -45,7 +45,7 @@ export function readXmp(xml: string): XmpWords {
 }
 
 /** In the language that others are without; some programs write it as an attribute. */
-function textOf(xml: string, name: string): string {
+export function xmpTextOf(xml: string, name: string): string {
   const all = itemsIn(elementOf(xml, name)).filter(({ text }) => text !== "");
   return (all.find(({ isDefault }) => isDefault) ?? all[0])?.text ?? plainText(attributeOf(xml, name));
 }

@@ -67,7 +67,7 @@ export async function removeJob(services: Services, id: string): Promise<void> {
  * SQL condition on a job and its input: a selection is made on a picture that the user goes on working with. One that came
  * with the request, in the transaction of the job, has the same time as the job, which is kept in milliseconds.
  */
-const isUnderSelection = sql`(${jobs.kind} = 'segment' and ${images.createdAt}::timestamptz(3) < ${jobs.createdAt})`;
+const isUnderSelection = sql`(${jobs.kind} = 'segment' and coalesce(${images.addedAt}, ${images.createdAt})::timestamptz(3) < ${jobs.createdAt})`;
 
 /** Null when the job was removed before. Locks in the order job, pictures, links, as everywhere, to avoid deadlocks. */
 async function deleteJobRows(tx: Tx, id: string): Promise<string[] | null> {

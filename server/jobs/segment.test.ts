@@ -11,6 +11,7 @@ import { readCapabilities } from "./capabilities.ts";
 import { ack } from "./cleanup.ts";
 import { get } from "./read.ts";
 import { submit } from "./submit.ts";
+import { submitWithPictures } from "./submit-with-pictures.ts";
 
 const { images, nodeQueues } = schema;
 const sizePx = { width: 60, height: 40 } as const;
@@ -98,6 +99,24 @@ describe("D2 segment", () => {
     expect(await ack(services, { ownerId: owner.userId, id: jobId })).toEqual({ removed: true });
     expect(await services.db.$count(images, eq(images.id, maskId))).toBe(0);
     expect(await services.db.$count(images, eq(images.id, imageId))).toBe(1);
+  });
+
+  test("a photo that came with its ephemeral selection goes with it, whenever it was taken", async () => {
+    const { services } = opened;
+    const exif = { IFD2: { DateTimeOriginal: "2016:07:12 10:11:12", OffsetTimeOriginal: "+00:00" } };
+    const photo = sharp({ create: { ...sizePx, channels: 3, background: "#a67" } }).withExif(exif);
+    const { id } = await submitWithPictures(services, {
+      request: { kind: "segment", params: { clicks }, retention: "ephemeral" },
+      pictures: [{ role: "image", bytes: await photo.jpeg().toBuffer() }],
+      submitter: owner,
+      signal: new AbortController().signal,
+    });
+    const isDone = async () => (await readJob(services, id)).status === "completed";
+    await vi.waitUntil(isDone, { timeout: 20_000, interval: 20 });
+    const isTaken = eq(images.createdAt, new Date("2016-07-12T10:11:12Z"));
+    expect(await services.db.$count(images, isTaken)).toBe(1);
+    expect(await ack(services, { ownerId: owner.userId, id })).toEqual({ removed: true });
+    expect(await services.db.$count(images, isTaken)).toBe(0);
   });
 
   test("the mask of a kept selection stays as long as its job", async () => {

@@ -13,6 +13,9 @@ export interface ZipEntry {
   readonly at?: Date;
 }
 
+/** The writer fails for a file that is older. */
+const zero = new Date(0);
+
 /** An entry with the value as JSON that people can read. */
 export const jsonEntry = (name: string, value: unknown): ZipEntry => ({
   name,
@@ -55,7 +58,7 @@ export function packZip(
     try {
       const ended = finished(source, { writable: false });
       if (output.destroyed) stop();
-      else zip.addReadStream(source, name, { compress: isText, mtime: at, mode });
+      else zip.addReadStream(source, name, { compress: isText, mtime: at < zero ? zero : at, mode });
       await ended;
     } finally {
       output.off("close", stop);

@@ -98,7 +98,7 @@ async function readFigures({ db, config }: Reading, where: SQL, limit: number): 
       (select max(s.updated_at) from ${sessions} s where s.user_id = u.id),
       (select max(k.last_request) from ${apiKeys} k where k.reference_id = u.id),
       (select j.created_at from ${jobs} j where j.owner_id = u.id order by j.id desc limit 1),
-      (select i.created_at from ${images} i where i.owner_id = u.id and i.deleted_at is null order by i.id desc limit 1)
+      (select coalesce(i.added_at, i.created_at) from ${images} i where i.owner_id = u.id and i.deleted_at is null order by i.id desc limit 1)
     ) as at) seen on true
     order by u.id desc`);
 }

@@ -32,6 +32,10 @@ function formatOf(timeZone: string): Intl.DateTimeFormat {
     year: "numeric",
     month: "2-digit",
     day: "2-digit",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    hourCycle: "h23",
   });
   keepNewest(formats, [name, format], mostFormats);
   return format;
@@ -58,6 +62,21 @@ export function countByDay(timeZone: string, moments: readonly Date[]): Readonly
 export function todayIn(timeZone: string, now = new Date()): string {
   const name = new Intl.DateTimeFormat("en", { timeZone, weekday: "long" }).format(now);
   return `${dayOf(timeZone, now)} (${name})`;
+}
+
+/** What clocks of a zone show is ahead of UTC by so much at a moment. */
+function offsetMs(timeZone: string, atMs: number): number {
+  const parts = formatOf(timeZone).formatToParts(atMs);
+  const of = (name: Intl.DateTimeFormatPartTypes) =>
+    Number(parts.find(({ type }) => type === name)?.value ?? 0);
+  const shownMs = Date.UTC(of("year"), of("month") - 1, of("day"), of("hour"), of("minute"), of("second"));
+  return shownMs - 1_000 * Math.floor(atMs / 1_000);
+}
+
+/** The moment at which clocks of a zone show what a clock of UTC shows at `shownMs`; one of the two where they show it twice. */
+export function momentIn(timeZone: string, shownMs: number): Date {
+  const nearMs = shownMs - offsetMs(timeZone, shownMs);
+  return new Date(shownMs - offsetMs(timeZone, nearMs));
 }
 
 const hourMs = 3_600_000;

@@ -52,6 +52,12 @@ test("an export holds pictures byte by byte, masks, jobs with settings, and the 
       .where(eq(schema.images.id, id));
     named.push(id);
   }
+  // Of before the beginning of all clocks of computers.
+  const createdAt = new Date("1926-05-04T10:00:00Z");
+  await services.db
+    .update(schema.images)
+    .set({ createdAt })
+    .where(eq(schema.images.id, named[0] ?? ""));
   const removed = await addImage(services, userId);
   await removeImages(services, { ownerId: userId, ids: [removed] });
   const foreign = await addImage(services, await addUser(services));

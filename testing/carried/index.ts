@@ -60,25 +60,28 @@ export async function growthOf<Input>(
 
 type Order = "big" | "little";
 
-/** Camera data with a comment in UTF-16, and texts of the first directory by their tags. */
+type Texts = Readonly<Record<number, string>>;
+
+/** Camera data with a comment in UTF-16, and texts of the first directory and of that below it by their tags. */
 export function exifWith(
   comment: string | null,
-  { texts = {}, order = "big" }: { texts?: Readonly<Record<number, string>>; order?: Order } = {},
+  { texts = {}, inner = {}, order = "big" }: { texts?: Texts; inner?: Texts; order?: Order } = {},
 ): Buffer {
   const utf16 = Buffer.from(comment ?? "", "utf16le");
   const words = order === "big" ? utf16.swap16() : utf16;
-  const values = [
-    ...Object.entries(texts).map(([tag, text]) => ({
+  const valuesOf = (each: Texts) =>
+    Object.entries(each).map(([tag, text]) => ({
       tag: Number(tag),
       type: 2,
       bytes: Buffer.from(`${text}\0`),
-    })),
-    { tag: 0x92_86, type: 7, bytes: Buffer.concat([Buffer.from("UNICODE\0"), words]) },
-  ];
-  const main = values.slice(0, -1);
-  // Header, first directory with one more entry for the second one, second directory with one entry, values.
+    }));
+  const main = valuesOf(texts);
+  const comments = { tag: 0x92_86, type: 7, bytes: Buffer.concat([Buffer.from("UNICODE\0"), words]) };
+  const second = [...valuesOf(inner), comments];
+  const values = [...main, ...second];
+  // Header, first directory with one more entry for the second one, second directory, values.
   const below = 8 + 2 + 12 * (main.length + 1) + 4;
-  let at = below + 2 + 12 + 4;
+  let at = below + 2 + 12 * second.length + 4;
   const entry = ({ tag, type, bytes }: (typeof values)[number]) => {
     const start = at;
     at += bytes.length;
@@ -94,8 +97,8 @@ export function exifWith(
     u32(1),
     u32(below),
     u32(0),
-    u16(1),
-    ...values.slice(-1).flatMap(entry),
+    u16(second.length),
+    ...second.flatMap(entry),
     u32(0),
     ...values.map(({ bytes }) => bytes),
   ]);

@@ -107,8 +107,9 @@ function useRows(image: ImageView) {
       t("facts.file"),
       `${image.mime.replace("image/", "").toUpperCase()}, ${format.number(image.sizeBytes / 1_048_576, { maximumFractionDigits: 1 })} MB`,
     ],
-    [t(image.kind === null ? "facts.added" : "facts.made"), moment(image.createdAt)],
   ];
+  if (image.addedAt !== image.createdAt) rows.push([t("facts.taken"), moment(image.createdAt)]);
+  rows.push([t(image.kind === null ? "facts.added" : "facts.made"), moment(image.addedAt)]);
   if (job === undefined) return rows;
   rows.push([t("facts.kind"), jobs(`kinds.${shownKind(job)}`)], [t("facts.engine"), engineName(job.engine)]);
   if (job.node !== null) rows.push([t("facts.node"), job.node]);

@@ -30,12 +30,12 @@ const mediasRoute: ClientRoute = {
     const role = tabOf(input);
     if (role === null) return Response.json([]);
     const ownerId = input.caller.userId;
-    const { items } = await listImages(input.services, { ownerId, role, limit: mostFiles });
+    const { items } = await listImages(input.services, { ownerId, role, order: "added", limit: mostFiles });
     return Response.json(
-      items.map(({ id, title, mime, widthPx, heightPx, createdAt }) => {
-        const madeAtS = Date.parse(createdAt) / 1_000;
+      items.map(({ id, title, mime, widthPx, heightPx, addedAt }) => {
+        const addedAtS = Date.parse(addedAt) / 1_000;
         const name = `${title.replaceAll(/[\\/]/g, " ")} ${id}.${extensionOf(mime)}`.trim();
-        return { name, height: heightPx, width: widthPx, ctime: madeAtS, mtime: madeAtS };
+        return { name, height: heightPx, width: widthPx, ctime: addedAtS, mtime: addedAtS };
       }),
     );
   },

@@ -11,7 +11,7 @@ import { AppError, toUploadError, flagOfText } from "../../platform/index.ts";
 import { requireFreeSpace, signedPutMs } from "../../storage/index.ts";
 import { defineRoute } from "./route.ts";
 import { bodyOf } from "./multipart.ts";
-import { toUploaded, uploadedSchema } from "./uploads.ts";
+import { toUploaded, uploadedSchema, zoneSchema } from "./uploads.ts";
 
 const begunSchema = z.object({
   id: z.uuid(),
@@ -49,6 +49,7 @@ then finish the upload. It must be finished within an hour.`,
 const params = z.object({ id: z.uuid() });
 const finishQuery = z.object({
   scaleDown: flagOfText.optional().describe(scaleDownSchema.description ?? ""),
+  timezone: zoneSchema,
 });
 
 /** PUT /uploads/direct/{id} */
@@ -106,10 +107,10 @@ const finishRoute = defineRoute({
   params,
   query: finishQuery,
   responses: { 201: { description: "Stored", schema: uploadedSchema } },
-  handle: async ({ services, caller, params: { id }, query: { scaleDown }, request }) => {
+  handle: async ({ services, caller, params: { id }, query, request }) => {
     await requireFreeSpace(services);
     const { signal } = request;
-    const image = await finishUpload(services, { ownerId: caller.userId, id, signal, scaleDown }).catch(
+    const image = await finishUpload(services, { ownerId: caller.userId, id, signal, ...query }).catch(
       (cause: unknown) => {
         throw toUploadError(cause);
       },

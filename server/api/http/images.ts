@@ -46,7 +46,14 @@ export const imageSchema = z.object({
     .describe(
       "An AI had a part in it: every result but an upload that was only adjusted, cropped or restored",
     ),
-  createdAt: z.iso.datetime(),
+  createdAt: z.iso
+    .datetime()
+    .describe(
+      "When it was made: of a photo whose file says so when it was taken, by which it is listed and searched",
+    ),
+  addedAt: z.iso
+    .datetime()
+    .describe("When it came into the studio; the same as `createdAt` unless that is when it was taken"),
 }) satisfies z.ZodType<ImageView>;
 
 const listedImageSchema = imageSchema.extend({
@@ -73,6 +80,9 @@ const listImagesRoute = defineRoute({
       .optional()
       .describe("One picture of each stack: of those found the one chosen for it, else the newest"),
     stackId: z.uuid().optional().describe("Only the pictures of this stack"),
+    order: listImagesSchema.shape.order.describe(
+      "What newest means: `made`, by `createdAt`, is the default; `added`, by `addedAt`, has what was uploaded last first, also an old photo. `from` and `to` are of `createdAt`",
+    ),
   }),
   responses: {
     200: {

@@ -12,7 +12,7 @@ import type { Hono } from "hono";
 import sharp from "sharp";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { schema } from "../../db/index.ts";
-import { uploadLimits } from "../../images/index.ts";
+import { listImages, uploadLimits } from "../../images/index.ts";
 import { places, toUploadError } from "../../platform/index.ts";
 import { readFreeSpace, withRoom } from "../../storage/index.ts";
 import { createHttpApp } from "../index.ts";
@@ -151,6 +151,25 @@ test("A15 one file answers with its id and upright size", async () => {
   const { status, body } = await post([filePart(turned, "rocket.jpg"), end]);
   expect(status).toBe(201);
   expect(body).toEqual({ id: expect.any(String), width: 427, height: 640 });
+});
+
+test("a photo stands at the day it was taken, in the zone that its sender names, and says when it was added", async () => {
+  const exif = { IFD2: { DateTimeOriginal: "2016:07:12 23:30:00" } };
+  const photo = await sharp(await coloured(22))
+    .withExif(exif)
+    .jpeg()
+    .toBuffer();
+  const { body } = await post([filePart(photo), field("timezone", "Europe/Sofia"), end]);
+  const { images } = schema;
+  const isIt = eq(images.id, String(body["id"]));
+  const [row] = await fixture.services.db.select().from(images).where(isIt);
+  expect(row?.createdAt).toEqual(new Date("2016-07-12T20:30:00Z"));
+  expect(row?.addedAt?.getTime()).toBeGreaterThan(Date.now() - 600_000);
+  await post([filePart(await coloured(23)), end]);
+  const own = { ownerId: owner.caller.userId, limit: 2 };
+  const widths = async (order?: "added") =>
+    (await listImages(fixture.services, { ...own, order })).items.map(({ widthPx }) => widthPx);
+  expect(await widths("added")).toEqual([23, 22]);
 });
 
 test("A15 many files answer in the order sent, and a role after the files counts for all", async () => {

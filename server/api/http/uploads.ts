@@ -60,6 +60,15 @@ print(answer.json())`,
   },
 ];
 
+/** A name that is none here counts for nothing: a browser may know newer ones. */
+export const zoneSchema = z
+  .string()
+  .max(64)
+  .optional()
+  .describe(
+    "Of the camera's times that name no offset from UTC: the IANA name, by default that of the server",
+  );
+
 const rules = { files: { file: uploadLimits.files }, fields: 8, fieldBytes: 1_024 };
 const roleSchema = z.enum(["upload", "mask"]).default("upload");
 const flagSchema = flagOfText.default(false);
@@ -74,7 +83,8 @@ export const createUpload = defineRoute({
 ${pictureLimits.uploadMib} MB and ${pictureLimits.uploadMegapixels} megapixels, no side longer than ${pictureLimits.uploadSidePx} pixels and, above
 ${pictureLimits.uploadRatioFreeMegapixels} megapixel, than ${pictureLimits.uploadRatio} times the other side. All are stored or none. The same bytes are stored once; \`HEAD /api/v1/images/by-hash/{sha256}\` tells whether they are. With \`role=mask\` the picture is stored as a mask (white
 = change; an area counts from grey value 128 on). With \`scaleDown=true\` a picture of up to ${pictureLimits.scalableMegapixels} megapixels is scaled down to
-${pictureLimits.uploadMegapixels} instead of being refused. Only pixels are kept, in sRGB and upright: no metadata, no further pictures or films of the file.`,
+${pictureLimits.uploadMegapixels} instead of being refused. Only pixels are kept, in sRGB and upright: no metadata, no further pictures or films of the file.
+A photo whose file says when it was taken stands there in the gallery (\`createdAt\`); \`timezone\` (an IANA name, by default that of the server) is that of cameras that name no offset from UTC.`,
   tag: "images",
   multipart: {
     type: "object",
@@ -87,6 +97,7 @@ ${pictureLimits.uploadMegapixels} instead of being refused. Only pixels are kept
       },
       role: { type: "string", enum: ["upload", "mask"], default: "upload" },
       scaleDown: { type: "boolean", default: false },
+      timezone: { type: "string", maxLength: 64 },
     },
   },
   samples,
@@ -116,11 +127,12 @@ async function ingestAll(services: Services, input: IngestAllInput): Promise<Ing
   const { ownerId, received, signal } = input;
   const role = roleOf(received);
   const scaleDown = flagOf(received, "scaleDown");
+  const timezone = received.fields.get("timezone");
   const images: IngestedImage[] = [];
   try {
     for (const file of received.files) {
       const { path: bytes, name } = file;
-      images.push(await ingest(services, { ownerId, role, bytes, name, signal, scaleDown }));
+      images.push(await ingest(services, { ownerId, role, bytes, name, signal, scaleDown, timezone }));
     }
     signal.throwIfAborted();
     return images;

@@ -44,7 +44,12 @@ export function serveResources(server: McpServer["server"], input: ClientInput):
   server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({ resourceTemplates }));
   server.setRequestHandler(ListResourcesRequestSchema, ({ params }) =>
     asRpc(services, async () => {
-      const asked = { ownerId: caller.userId, cursor: params?.cursor, limit: perPage };
+      const asked = {
+        ownerId: caller.userId,
+        cursor: params?.cursor,
+        limit: perPage,
+        order: "added",
+      } as const;
       const { items, nextCursor } = await listImages(services, asked);
       return { resources: items.map(toResource), ...(nextCursor === null ? {} : { nextCursor }) };
     }),
@@ -54,13 +59,13 @@ export function serveResources(server: McpServer["server"], input: ClientInput):
   );
 }
 
-function toResource({ id, title, role, kind, widthPx, heightPx, createdAt }: ImageView): Resource {
+function toResource({ id, title, role, kind, widthPx, heightPx, addedAt }: ImageView): Resource {
   return {
     uri: uriOf(id),
     name: title === "" ? id : title,
     description: `${kind ?? role}, ${widthPx} × ${heightPx} px`,
     mimeType: previewMime,
-    annotations: { lastModified: createdAt },
+    annotations: { lastModified: addedAt },
   };
 }
 

@@ -67,7 +67,10 @@ export const images = pgTable(
     /** 1 to 5, or 0 for none. */
     rating: smallint("rating").notNull().default(0),
     starred: boolean("starred").notNull().default(false),
+    /** Where it stands in the gallery: when it was made, of a photo whose file says so when it was taken. */
     createdAt: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
+    /** When it was added, of a photo that stands at another time; null: \`createdAt\` is both. */
+    addedAt: timestamp("added_at", { withTimezone: true }),
     deletedAt: timestamp("deleted_at", { withTimezone: true }),
   },
   (table) => [
