@@ -75,6 +75,21 @@ test("of several results the refused are left out, and none at all is an error",
   expect(await entriesOf(job.id)).toHaveLength(2);
 });
 
+test("a result that is no whole picture is left out, and says so of itself where there is no other", async () => {
+  const damaged = path.join(folder, "damaged");
+  const whole = await readFile(green);
+  await writeFile(damaged, whole.subarray(0, whole.length - 30));
+  const admit = (...files: string[]) =>
+    admitResults(
+      gated(),
+      jobOf("text_to_image"),
+      files.map((file) => ({ path: file })),
+    );
+  await expect(admit(damaged)).rejects.toMatchObject({ code: "engine_failed" });
+  await expect(admit(damaged, red)).rejects.toMatchObject({ code: "result_refused" });
+  expect(await admit(damaged, green)).toEqual([{ path: green }]);
+});
+
 test("without the model, with a damaged one or with a file that is no picture nothing passes", async () => {
   const env = { ...opened.services.env, ATELIER_DATA_DIR: folder };
   const services = { ...gated(), env };

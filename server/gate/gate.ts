@@ -5,6 +5,7 @@ import type { JobKind } from "../engines.ts";
 import { type AddedModel, createModelChild, hasModel, isWhole, modelPath } from "../models/index.ts";
 import { AppError, type Config, type Env } from "../platform/index.ts";
 import type { Services } from "../services.ts";
+import { toModelInput } from "./model-input.ts";
 
 /** The model of the gate: docs/provenance.md. */
 export const gateModel = {
@@ -108,7 +109,8 @@ export async function admitInputs(
 
 /**
  * The results that may be kept, in their order; the files of the others stay with the caller, which deletes them. Throws
- * `gate_unavailable`, `result_refused` where none is left, and after an abort at once the signal's reason.
+ * `gate_unavailable`, `result_refused` where none is left, `engine_failed` where none is a whole picture, and after an abort at
+ * once the signal's reason.
  */
 export async function admitResults<Result extends { readonly path: string }>(
   services: Judging,
@@ -121,14 +123,30 @@ export async function admitResults<Result extends { readonly path: string }>(
   if (threshold === undefined || job.kind === "segment") return results;
   await requireModel(services);
   const admitted: Result[] = [];
+  let code: "result_refused" | "engine_failed" = "engine_failed";
   for (const result of results) {
-    const score = await scoreOf(services, result.path, signal);
+    const score = await scoreOf(services, result.path, signal).catch(async (error: unknown) => {
+      signal?.throwIfAborted();
+      // A damaged picture is no fault of the model: waiting for the gate would not mend it.
+      if (await isReadable(result.path)) throw error;
+      return null;
+    });
+    if (score === null) continue;
     if (score < threshold) admitted.push(result);
-    else await note(services, job, { code: "result_refused", facts: { score, threshold } });
+    else {
+      code = "result_refused";
+      await note(services, job, { code, facts: { score, threshold } });
+    }
   }
-  if (admitted.length === 0 && results.length > 0) throw new AppError("result_refused");
+  if (admitted.length === 0 && results.length > 0) throw new AppError(code);
   return admitted;
 }
+
+const isReadable = (picture: string): Promise<boolean> =>
+  toModelInput(picture).then(
+    () => true,
+    () => false,
+  );
 
 async function requireModel({ env, log }: Judging): Promise<void> {
   if (await checkModel(env)) return;

@@ -2,9 +2,18 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import sharp from "sharp";
 import type { InputRole } from "@atelier/server/engines";
+import { isDatabaseAway } from "@atelier/server/db";
 import { withoutBombs } from "@atelier/server/images";
 import type { Job } from "@atelier/server/jobs";
-import { isAppError, isOwnNetwork, pictureLimits, resultHosts, safeFetch } from "@atelier/server/platform";
+import {
+  isAppError,
+  isOutOfSpace,
+  isOwnNetwork,
+  pictureLimits,
+  resultHosts,
+  ruleOf,
+  safeFetch,
+} from "@atelier/server/platform";
 import {
   bytesOfText,
   isPictureStart,
@@ -28,12 +37,34 @@ export interface Fetching {
   readonly signal: AbortSignal;
 }
 
+const ownOutages = /^((storage|database|gate)_unavailable|storage_full)$/;
+
+/** The studio's own part is away; a result waits for it. */
+export const isOwnOutage = (error: unknown) =>
+  isDatabaseAway(error) || isOutOfSpace(error) || (isAppError(error) && ownOutages.test(error.code));
+
+/**
+ * Another try would find the same: the result is of no use, or what belongs to it is gone. Not what was ended from outside,
+ * such as a child process for want of memory.
+ */
+export function endsRun(error: unknown): boolean {
+  if (error instanceof ProviderError) return error.class !== "transient";
+  if (!isAppError(error) || isOwnOutage(error)) return false;
+  return ruleOf(error.code).strategy !== "retry" && !error.details?.["signal"];
+}
+
+/** Of a result that came, is paid for, and cannot be taken. */
+export function faultOf(cause: unknown): ProviderError {
+  if (cause instanceof ProviderError) return cause;
+  return new ProviderError("unstored", "The result could not be stored.", { cause });
+}
+
 interface Taken {
   readonly output: ProviderOutput;
   readonly name: string;
 }
 
-/** One result as a file, or what is wrong with it: `transient` when it may come later, else `internal`. */
+/** One result as a file, or what is wrong with it: `transient` when it may come later, else `internal` or `unstored`. */
 export async function fetchResult(
   services: Services,
   fetching: Fetching,
@@ -149,7 +180,9 @@ async function toOutput(
   const [picture, mask] = [files.image ?? files.person, files.mask];
   if (job.kind !== "inpaint" || picture === undefined || mask === undefined) return { path: file, mime };
   const target = path.join(workDir, `${name}-pasted.png`);
-  await pasteWhole({ picture, mask, result: file, target });
+  await pasteWhole({ picture, mask, result: file, target }).catch((error: unknown) => {
+    throw isOwnOutage(error) ? error : faultOf(error);
+  });
   return { path: target, mime: "image/png" };
 }
 

@@ -9,10 +9,12 @@ import {
   clientOf,
   type ProviderClient,
   ProviderError,
+  readSpend,
   takeDueAttempts,
 } from "@atelier/server/providers";
 import { addTinyGateModel, pictureOf } from "@atelier/testing/content-gate";
 import { addNode, addOwner } from "@atelier/testing/jobs";
+import { readSample } from "@atelier/testing/pictures";
 import { whileCut } from "@atelier/testing/postgres";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { listObjects } from "@atelier/server/storage";
@@ -45,6 +47,17 @@ afterAll(async () => {
   await opened.close();
 });
 
+interface Accepted {
+  readonly isOverdue?: boolean;
+  readonly isLost?: boolean;
+  readonly createdAt?: Date;
+  readonly acceptedAt?: Date;
+  readonly keyId?: string;
+  readonly externalId?: string;
+  /** One that takes pictures has lost them. */
+  readonly takes?: { readonly kind: "inpaint"; readonly inputCount: number };
+}
+
 /** A job whose run a provider has accepted, or whose call had no answer if `isLost`; past its deadline if `isOverdue`. */
 async function acceptedJob({
   isOverdue = false,
@@ -53,7 +66,8 @@ async function acceptedJob({
   acceptedAt = new Date(),
   keyId = newId(),
   externalId = "run",
-} = {}) {
+  ...more
+}: Accepted = {}) {
   const { services } = opened;
   const nodeId = await addNode(services, { queue: "cloud", needs: ["cloud/nano-banana"] });
   const { userId: ownerId } = await addOwner(services);
@@ -78,6 +92,7 @@ async function acceptedJob({
     id: jobId,
     ownerId,
     kind: "text_to_image",
+    ...more.takes,
     status: "processing",
     tier: 1,
     params: { prompt: "a still pond" },
@@ -184,6 +199,60 @@ test("E5 past its deadline a run ends whatever is thrown", async () => {
   expect(attempt).toMatchObject({ state: "failed", errorClass: "timeout" });
 });
 
+test.each([
+  ["requested", "timeout", { errorCode: null }, 0],
+  ["too_late", "lost", { errorCode: "provider_unknown" }, 0.04],
+  ["unsupported", "lost", { errorCode: "provider_unknown" }, 0.04],
+  ["no answer", "lost", { errorCode: "provider_unknown" }, 0.04],
+] as const)(
+  "E4 past its deadline a run counts its price and is not bought again, unless the provider stops it: %s",
+  async (answered, errorClass, after, countedUsd) => {
+    const before = opened;
+    const config = parseConfig({ cloud: { pollS: 0.2, onLateFailure: "next" } });
+    opened = { ...before, services: { ...before.services, config } };
+    try {
+      const accepted = await acceptedJob({ isOverdue: true });
+      const client: ProviderClient = {
+        ...clientOf("replicate"),
+        get: async () => ({ state: "running", progress: null }),
+        cancel: async () => {
+          if (answered === "no answer") throw new ProviderError("transient", "HTTP 503");
+          return answered;
+        },
+      };
+      const { db } = before.services;
+      const ownerId = (await readJob(before.services, accepted.jobId))?.ownerId ?? "";
+      const { job, attempt } = await follow(accepted, client);
+      expect(attempt).toMatchObject({ state: "failed", errorClass, costUsd: null });
+      expect(job).toMatchObject(after);
+      expect(await readSpend(db, config, ownerId)).toMatchObject({ dayUsd: countedUsd });
+    } finally {
+      opened = before;
+    }
+  },
+);
+
+test("E4 a run that a cancel does not stop counts when it ends, and at its deadline when it does not", async () => {
+  const { services } = opened;
+  for (const isOverdue of [false, true]) {
+    const accepted = await acceptedJob({ isOverdue });
+    await services.db.update(schema.jobs).set(endedNow()).where(eq(schema.jobs.id, accepted.jobId));
+    const client: ProviderClient = {
+      ...clientOf("replicate"),
+      get: async () =>
+        isOverdue
+          ? { state: "running", progress: null }
+          : { state: "succeeded", outputs: [{ bytes: new Uint8Array(1) }], costUsd: null },
+      cancel: async () => "unsupported",
+    };
+    const { job, attempt } = await follow(accepted, client);
+    expect(job).toMatchObject({ status: "cancelled" });
+    expect(attempt).toMatchObject({ state: isOverdue ? "failed" : "succeeded" });
+    const spend = await readSpend(services.db, services.config, job?.ownerId ?? "");
+    expect(spend).toMatchObject({ dayUsd: 0.04 });
+  }
+});
+
 test("S5 past its deadline a bought picture is kept while the gate cannot look at it, and then taken", async () => {
   const before = opened;
   const config = {
@@ -263,6 +332,56 @@ test("S5 a bought picture that could not be stored for a day is not bought again
     opened = before;
   }
 });
+
+const lateNext = parseConfig({
+  cloud: { pollS: 0.2, maxPollS: 1, onLateFailure: "next", onLostReply: "next" },
+});
+const succeededWith = (bytes: Buffer) =>
+  `{"status":"succeeded","output":"data:image/png;base64,${bytes.toString("base64")}"}`;
+
+test.each([
+  ["a damaged picture", {}, "engine_failed"],
+  [
+    "a picture for a mask that is gone",
+    { takes: { kind: "inpaint", inputCount: 2 } } as const,
+    "input_missing",
+  ],
+] as const)(
+  "E5 a run that gives %s ends at the first look, at its price, and is not bought again",
+  async (_name, more, errorCode) => {
+    const usual = opened;
+    opened = { ...usual, services: { ...usual.services, config: lateNext } };
+    try {
+      const whole = await readSample("chelsea.png");
+      [status, answer] = [200, succeededWith(whole.subarray(0, whole.length / 2))];
+      const before = asked;
+      const { job, attempt } = await follow(await acceptedJob(more));
+      expect(asked - before).toBe(1);
+      expect(job).toMatchObject({ status: "failed", errorCode });
+      expect(attempt).toMatchObject({ state: "failed", errorClass: "unstored", costUsd: 0.04 });
+    } finally {
+      opened = usual;
+    }
+  },
+);
+
+test.each([false, true])(
+  "E5 a picture that an odd fault keeps from its job is tried again until its deadline (over: %s), then ends at its price",
+  async (isOverdue) => {
+    [status, answer] = [200, succeededWith(await pictureOf("green"))];
+    const accepted = await acceptedJob({ isOverdue });
+    const store = vi.spyOn(opened.services.db, "transaction").mockRejectedValueOnce(new Error("odd"));
+    try {
+      const { job, attempt } = await follow(accepted);
+      expect(job?.status).toBe(isOverdue ? "failed" : "completed");
+      expect(attempt).toMatchObject(
+        isOverdue ? { errorClass: "unstored", costUsd: 0.04 } : { state: "succeeded", errorClass: null },
+      );
+    } finally {
+      store.mockRestore();
+    }
+  },
+);
 
 test("R6 a run that its provider does not know yet is asked about again in its first minute, and is lost later", async () => {
   let unknown = 2;

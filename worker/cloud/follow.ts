@@ -27,7 +27,8 @@ import { withTempFolder } from "@atelier/server/storage";
 import { type Loop, startLoop } from "../base/loop.ts";
 import { createSlots } from "../base/slots.ts";
 import type { Incarnation } from "../base/index.ts";
-import { endsRun, finishRun, isOwnOutage, unstored } from "./results.ts";
+import { endsRun, faultOf, isOwnOutage } from "./fetch-result.ts";
+import { finishRun } from "./results.ts";
 import { type Followed, handleOf, reconcile } from "./reconcile.ts";
 import { readCloudInputs } from "./submission.ts";
 import type { Providers } from "./cloud-job.ts";
@@ -135,8 +136,11 @@ async function cancelRun(services: Services, followed: Followed): Promise<void> 
   await postponeAttempt(services, attempt, pauseMs(services, attempt));
 }
 
-/** Asks the provider to stop a run whose job has ended. Safe to do again: each look does while the run goes on. */
-async function stopRun(services: Services, followed: Followed): Promise<void> {
+/**
+ * Asks the provider to stop a run that nobody waits for; whether it does. Safe to do again: each look at a run whose job has ended
+ * does while the run goes on.
+ */
+async function stopRun(services: Services, followed: Followed): Promise<boolean> {
   const { attempt, key, client, signal, stopped } = followed;
   const answer = await client.cancel(key.access, handleOf(attempt), signal).catch((error: unknown) => {
     stopped.throwIfAborted();
@@ -144,6 +148,7 @@ async function stopRun(services: Services, followed: Followed): Promise<void> {
     return "unsupported";
   });
   services.log[answer === "requested" ? "info" : "debug"]({ answer }, "cancel at the provider");
+  return answer === "requested";
 }
 
 interface Asked {
@@ -242,19 +247,22 @@ async function takeResults(
     services.log.info({ outcome: outcome ? "completed" : "no longer wanted" }, "run at the provider ended");
   } catch (caught) {
     stopped.throwIfAborted();
-    const error = isOwnOutage(caught) && isOver(attempt, caught) ? unstored(caught) : caught;
-    if (!(error instanceof ProviderError) || (!endsRun(error) && !attempt.isOverdue)) throw error;
+    if (!endsRun(caught) && !isOver(attempt, caught)) throw caught;
+    const error = faultOf(caught);
     await endCall(services, { attempt, signal: stopped }, { as: "unusable", error, costUsd });
   }
 }
 
-/** Whatever keeps failing, a run ends with its deadline: its key and its price are not held for ever. */
-async function giveUp(
-  services: Services,
-  { attempt, key, client, signal, stopped }: Followed,
-): Promise<void> {
-  await client.cancel(key.access, handleOf(attempt), signal).catch(() => stopped.throwIfAborted());
-  const error = new ProviderError("timeout", "The run took too long.");
+/**
+ * Whatever keeps failing, a run ends with its deadline: its key is not held for ever. One that the provider does not stop may be
+ * made and charged all the same, so its price counts.
+ */
+async function giveUp(services: Services, followed: Followed): Promise<void> {
+  const { attempt, stopped } = followed;
+  const isStopped = attempt.state === "accepted" && (await stopRun(services, followed));
+  const error = isStopped
+    ? new ProviderError("timeout", "The run took too long.")
+    : new ProviderError("lost", "The run took too long, and the provider did not stop it.");
   await endCall(services, { attempt, signal: stopped }, { as: "failed", error, costUsd: null });
 }
 

@@ -21,6 +21,7 @@ import { createTestServices, type TestServices } from "@atelier/testing/services
 import { eq, sql } from "drizzle-orm";
 import sharp from "sharp";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { endsRun, isOwnOutage } from "./fetch-result.ts";
 import { finishCall, type Finished, finishRun } from "./results.ts";
 
 let opened: TestServices;
@@ -254,6 +255,60 @@ test("S5 a result that the gate refuses ends the run, at its price; of several t
   } finally {
     opened = before;
   }
+});
+
+/** A picture whose head is whole and whose pixels are not. */
+async function damagedPicture(): Promise<Buffer> {
+  const noise = { type: "gaussian", mean: 128, sigma: 40 } as const;
+  const whole = await sharp({ create: { width: 90, height: 60, channels: 3, background: "#000", noise } })
+    .png()
+    .toBuffer();
+  return whole.subarray(0, whole.length / 2);
+}
+
+test("E6 of several results a damaged one is left out; alone it is an end that no other try would change", async () => {
+  const bytes = await damagedPicture();
+  const several = await waiting();
+  expect(await take([{ bytes }, { bytes: picture }, { bytes }], several)).toBe(true);
+  const { places, ofPictures } = await placesOf(several.job.id);
+  expect(ofPictures).toHaveLength(1);
+  expect(places).toEqual(ofPictures);
+  const error = await take([{ bytes }], await waiting());
+  expect(error).toMatchObject({ code: "engine_failed" });
+  expect([endsRun(error), isOwnOutage(error)]).toEqual([true, false]);
+});
+
+test("E6 a damaged result that would be pasted into its picture is left out, too", async () => {
+  const bytes = await damagedPicture();
+  await withTempFolder(opened.services.env, async (folder) => {
+    const files = { image: path.join(folder, "image"), mask: path.join(folder, "mask") };
+    await writeFile(files.image, picture);
+    await sharp({ create: { width: 40, height: 60, channels: 3, background: "#fff" } })
+      .png()
+      .toFile(files.mask);
+    expect(await take([{ bytes }], { ...(await waiting("inpaint")), files })).toBe("unstored");
+    expect(await take([{ bytes }, { bytes: picture }], { ...(await waiting("inpaint")), files })).toBe(true);
+  });
+});
+
+test.each([
+  ["a full disk", Object.assign(new Error("no space left"), { code: "ENOSPC" }), false, true],
+  ["a store that is away", new AppError("storage_unavailable"), false, true],
+  ["a gate that does not run", new AppError("gate_unavailable"), false, true],
+  ["too little memory", new AppError("out_of_memory"), false, false],
+  [
+    "a child that was killed",
+    new AppError("engine_failed", undefined, { details: { signal: "SIGKILL" } }),
+    false,
+    false,
+  ],
+  ["a fault without a name", new Error("odd"), false, false],
+  ["an input that is gone", new AppError("input_missing"), true, false],
+  ["a mask of another size", new AppError("mask_size"), true, false],
+  ["a refusal of the gate", new ProviderError("gate", "refused"), true, false],
+  ["an address that is away", new ProviderError("transient", "HTTP 503"), false, false],
+] as const)("E6 what ends a run, and what is waited for: %s", (_name, error, ends, isOutage) => {
+  expect([endsRun(error), isOwnOutage(error)]).toEqual([ends, isOutage]);
 });
 
 test("F10 a bought result that cannot be stored is not bought again, and its job names the store", async () => {

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { randomUUID } from "node:crypto";
-import { isDatabaseAway } from "@atelier/server/db";
 import { admitResults } from "@atelier/server/gate";
 import { discardOutput, type StoredOutput, storeOutput } from "@atelier/server/images";
 import { type CallEnded, endCall, type Job } from "@atelier/server/jobs";
@@ -9,7 +8,7 @@ import { type Attempt, ownOutageMs, ProviderError, type ProviderOutput } from "@
 import type { Services } from "@atelier/server/services";
 import { keepTempFolder } from "@atelier/server/storage";
 import type { EngineOutput } from "../engines/index.ts";
-import { type Fetching, fetchResult } from "./fetch-result.ts";
+import { endsRun, faultOf, type Fetching, fetchResult, isOwnOutage } from "./fetch-result.ts";
 import { otherShapeOf } from "./sizes.ts";
 
 /** Pictures of one run that are kept at most. */
@@ -92,47 +91,32 @@ async function admit(services: Services, job: Job, made: readonly EngineOutput[]
   }
 }
 
-/** Another look would find the same. */
-export const endsRun = ({ class: reason }: ProviderError) => reason === "internal" || reason === "gate";
-
 async function storeAll(
   services: Services,
   { job, files: inputFiles }: Finished,
   made: readonly EngineOutput[],
 ): Promise<StoredOutput[]> {
   const stored: StoredOutput[] = [];
+  const faults: unknown[] = [];
   const { id: jobId, ownerId, kind } = job;
   // A key of its own: another process that fetches the same results must not remove these.
   const attempt = randomUUID();
   try {
-    for (const [position, { path: file, mime }] of made.entries())
-      stored.push(
-        await storeOutput(services, {
-          ownerId,
-          jobId,
-          attempt,
-          kind,
-          position,
-          path: file,
-          mime,
-          inputFiles,
-        }),
-      );
+    for (const [position, { path: file, mime }] of made.entries()) {
+      const result = { ownerId, jobId, attempt, kind, position, path: file, mime, inputFiles };
+      const taken = await storeOutput(services, result).catch((error: unknown) => {
+        if (!endsRun(error)) throw error;
+        faults.push(error);
+      });
+      if (taken) stored.push(taken);
+    }
+    if (stored.length === 0) throw faults[0];
     return stored;
   } catch (error) {
     await discardOutput(services, ...stored.map(({ storageKey }) => storageKey));
     throw error;
   }
 }
-
-/** A result that came, is paid for, and cannot be stored. */
-export const unstored = (cause: unknown) =>
-  new ProviderError("unstored", "The result could not be stored.", { cause });
-
-const ownOutages = /^((storage|database|gate)_unavailable|storage_full)$/;
-
-export const isOwnOutage = (error: unknown) =>
-  isDatabaseAway(error) || (isAppError(error) && ownOutages.test(error.code));
 
 /** The fetch of all results, once. */
 const tryLimitMs = 150_000;
@@ -172,7 +156,7 @@ export async function finishCall(
       stored ??= await keep(services, tried, made);
       return (await complete(services, tried, stored)) ? "completed" : "fenced";
     } catch (error) {
-      const isFinal = stored !== null || (error instanceof ProviderError && error.class !== "transient");
+      const isFinal = stored !== null || endsRun(error);
       const isGivenUp = isOwnOutage(error) ? isOver(patience.outageMs) : isLastTry;
       if (isFinal || isGivenUp) return failLate(services, finished, error);
     }
@@ -186,6 +170,5 @@ function failLate(
   cause: unknown,
 ): Promise<CallEnded> {
   services.log.warn({ err: cause }, "the result of a provider could not be taken");
-  const error = cause instanceof ProviderError ? cause : unstored(cause);
-  return endCall(services, { attempt }, { as: "unusable", error, costUsd });
+  return endCall(services, { attempt }, { as: "unusable", error: faultOf(cause), costUsd });
 }
