@@ -18,7 +18,7 @@ import {
 import type { Services } from "../services.ts";
 import { isStrong, noteTrusted } from "./admin-factor.ts";
 import { isClientUser } from "./client-users.ts";
-import { maxPasswordLength, minPasswordLength } from "./credentials.ts";
+import { hashAhead, maxPasswordLength, minPasswordLength } from "./credentials.ts";
 import { ownPrefix, readEarlier } from "./earlier-cookies.ts";
 import { admitEntry, claimFirstAdmin, spendInvitation } from "./entry.ts";
 import { awaitsCode, factorPaths, factorPlugins, followFactors, guardFactors } from "./factors.ts";
@@ -104,9 +104,8 @@ function createAuth(services: Services) {
             // Without a path the account is made by an admin or the command line.
             if (!context?.path) return { data };
             const inside = joinTransaction(services);
-            const isOpened = await isEntryOpened();
             if (context.path === callbackPath) await limitNewcomers(inside, context);
-            if (isOpened) return { data };
+            if (await isEntryOpened()) return { data };
             const attempt = await attemptOf(services, context);
             return { data: { ...data, selfMade: !(await spendInvitation(inside, attempt)) } };
           },
@@ -241,6 +240,7 @@ function guardEntry(services: Services) {
     await admitEntry(services, { path: ctx.path, headers: ctx.headers });
     if (ctx.path !== callbackPath) await limitNewcomers(services, ctx);
     await noteRequest(services, ctx);
+    await hashAhead(ctx);
     return guardFactors(services, ctx);
   });
 }

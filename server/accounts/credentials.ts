@@ -1,4 +1,5 @@
 import { hashPassword as hashOf, verifyPassword } from "@better-auth/utils/password";
+import type { GenericEndpointContext } from "better-auth";
 import { and, eq, like, ne, or, sql } from "drizzle-orm";
 import { z } from "zod";
 import { schema, type Tx } from "../db/index.ts";
@@ -52,6 +53,17 @@ export function requireTaken({ config }: Pick<Services, "config">): void {
 
 /** The hash of a password that `requirePassword` accepts, as the library of sign-ins makes it. */
 export const hashPassword = (password: string): Promise<string> => hashOf(password);
+
+/**
+ * Before a sign-up: hashes its password, which the library would do in its transaction. Sign-ups at once would hold all connections of
+ * the process meanwhile, and on a busy machine longer than the database lets a transaction stand idle.
+ */
+export async function hashAhead({ path, body, context }: GenericEndpointContext): Promise<void> {
+  const { data: password } = passwordSchema.safeParse(Reflect.get(Object(body), "password"));
+  if (path !== "/sign-up/email" || password === undefined) return;
+  const hash = await context.password.hash(password);
+  context.password = { ...context.password, hash: () => Promise.resolve(hash) };
+}
 
 /** Sets a new password by its hash, and ends all sessions. */
 export async function setPassword(

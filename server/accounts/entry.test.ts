@@ -9,7 +9,7 @@ import {
   testPassword,
   type TestServices,
 } from "@atelier/testing/services";
-import { eq } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { inAll } from "@atelier/testing/cases";
 import { schema } from "../db/index.ts";
@@ -17,6 +17,7 @@ import { newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { firstAdminSecret } from "./first-admin.ts";
 import {
+  authOf,
   createInvitation,
   createUser,
   entryTokenHeader,
@@ -156,6 +157,21 @@ describe("SIGN_UP", () => {
       );
       const answers = (await Promise.all(racers)).toSorted((a, b) => a - b);
       expect(answers).toEqual([200, ...Array.from({ length: 2 }, () => 403)]);
+    } finally {
+      await narrow.close();
+    }
+  });
+
+  test("a sign-up holds no connection while its password is hashed", async () => {
+    const narrow = await createTestServices({ env: { DATABASE_MAX_CONNECTIONS: "1" } });
+    try {
+      const { password } = await authOf(narrow.services).$context;
+      const { hash } = password;
+      password.hash = async (text) => {
+        await narrow.services.db.execute(sql`select 1`);
+        return hash(text);
+      };
+      expect(await signUp(narrow.services, "hashed@example.com", "")).toBe(200);
     } finally {
       await narrow.close();
     }
