@@ -5,6 +5,7 @@ import { addOwner } from "@atelier/testing/jobs";
 import { captureLog, createTestServices, type TestServices } from "@atelier/testing/services";
 import { type BotApi, codeOf, linkOwner, startBotApi, until } from "@atelier/testing/telegram";
 import { readNotifications } from "../deliveries/index.ts";
+import { newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import {
   confirmLink,
@@ -151,4 +152,12 @@ test("S9 a Bot API that fails shows neither its address nor the token, and witho
   await expect(createLink({ ...services, env }, owner.userId)).rejects.toMatchObject({ code: "conflict" });
   expect(lines.join("\n")).toContain("the name of the bot could not be read");
   expect(lines.join("\n")).not.toContain("simulated-token-canary");
+});
+
+test("C1 a button that was never shown links nothing and refuses nothing", async () => {
+  const chatId = String(api.person().chatId);
+  for (const codeId of ["", "1", "a'b", newId()]) {
+    expect(await confirmLink(services, { codeId, chatId, name: "@ann" })).toBe(false);
+    await refuseLink(services, { codeId, chatId });
+  }
 });

@@ -3,7 +3,7 @@ import type { Words } from "../words.ts";
 import { randomBytes } from "node:crypto";
 import { and, eq, isNull, ne, or, sql } from "drizzle-orm";
 import { lockTopic, schema, type Tx } from "../db/index.ts";
-import { AppError, hashOfToken, newId } from "../platform/index.ts";
+import { AppError, hashOfToken, isId, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { telegramOf } from "./client.ts";
 import { TelegramError } from "./errors.ts";
@@ -121,12 +121,13 @@ export interface ConfirmInput {
 
 /**
  * Links the chat that opened the code, and turns its notifications on. A link that the chat or the account had before is
- * replaced. False when the code is too old or was used.
+ * replaced. False when the code is too old or was used, and for an id that is none: programs press buttons that were never shown.
  */
 export async function confirmLink(
   services: Services,
   { codeId, chatId, name }: ConfirmInput,
 ): Promise<boolean> {
+  if (!isId(codeId)) return false;
   const replaced = await services.db.transaction(async (tx) => {
     // The users first, as where all ways into an account end: the code is gone after that.
     await tx.execute(sql`select from users where id = (select user_id from telegram_codes where id = ${codeId})
@@ -171,6 +172,7 @@ export async function refuseLink(
   { db }: Services,
   { codeId, chatId }: { readonly codeId: string; readonly chatId: string },
 ): Promise<void> {
+  if (!isId(codeId)) return;
   await db.delete(telegramCodes).where(and(eq(telegramCodes.id, codeId), eq(telegramCodes.chatId, chatId)));
 }
 
