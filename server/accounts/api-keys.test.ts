@@ -336,3 +336,17 @@ test("a key with a rate of its own is refused above it, in two processes togethe
   expect(await resolveCaller(services, bearer(usual.key))).not.toBeNull();
   expect(await listApiKeys(services, { userId })).toMatchObject([{ perMinute: null }, { perMinute: 5 }]);
 });
+
+test("of many keys at once a user gets as many as a user may have", async () => {
+  const { services } = fixture;
+  const holder = await addKeyHolder(`many-${newId()}@example.com`);
+  const another = await fixture.openAnother();
+  const make = (at: number) =>
+    createApiKey(at % 2 ? services : another, { userId: holder, name: `key ${at}` });
+  for (let at = 0; at < 45; at += 1) await make(at);
+  const ends = await Promise.allSettled(Array.from({ length: 20 }, (_, at) => make(at)));
+  const made = ends.filter(({ status }) => status === "fulfilled").length;
+  expect(made).toBeGreaterThan(0);
+  expect(await services.db.$count(schema.apiKeys, eq(schema.apiKeys.referenceId, holder))).toBe(45 + made);
+  expect(made).toBeLessThanOrEqual(5);
+});

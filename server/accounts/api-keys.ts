@@ -1,6 +1,6 @@
 import { and, desc, eq } from "drizzle-orm";
 import { recordAct } from "../audit/index.ts";
-import { schema, type Tx } from "../db/index.ts";
+import { lockTopic, schema, type Tx } from "../db/index.ts";
 import { AppError } from "../platform/index.ts";
 import { type KeyBudget, type KeyCap, readKeyBudgets } from "../providers/index.ts";
 import type { Services } from "../services.ts";
@@ -46,8 +46,7 @@ export async function createApiKey(
 ): Promise<{ id: string; key: string }> {
   const { userId, name, rights = null, days = null, perMinute = null, cap = null } = input;
   const held = await services.db.$count(schema.apiKeys, eq(schema.apiKeys.referenceId, userId));
-  if (held >= maxKeys)
-    throw new AppError("conflict", `You have ${maxKeys} API keys, which is the limit. Revoke one first.`);
+  if (held >= maxKeys) throw tooManyKeys();
   const permissions = toPermissions(rights);
   const made = await authOf(services).api.createApiKey({
     body: {
@@ -60,13 +59,17 @@ export async function createApiKey(
   const settle = services.db.transaction((tx) =>
     settleKey(services, tx, { ...input, rights, days, perMinute, cap, made }),
   );
-  await settle.catch(async (error: unknown) => {
+  const isKept = await settle.catch(async (error: unknown) => {
     // The library stored it in a transaction of its own, and nobody has seen it.
     await services.db.delete(schema.apiKeys).where(eq(schema.apiKeys.id, made.id));
     throw error;
   });
+  if (!isKept) throw tooManyKeys();
   return { id: made.id, key: made.key };
 }
+
+const tooManyKeys = () =>
+  new AppError("conflict", `You have ${maxKeys} API keys, which is the limit. Revoke one first.`);
 
 interface MadeKey extends Required<Omit<CreateApiKeyInput, "maker" | "isTold">> {
   readonly made: { readonly id: string; readonly expiresAt: Date | null };
@@ -74,21 +77,33 @@ interface MadeKey extends Required<Omit<CreateApiKeyInput, "maker" | "isTold">> 
   readonly isTold?: boolean;
 }
 
-/** What the library does not store of a new key, with its entry in the audit log and the message to its owner. */
-async function settleKey(services: Services, tx: Tx, input: MadeKey): Promise<void> {
+/**
+ * What the library does not store of a new key, with its entry in the audit log and the message to its owner. False for one above the
+ * limit, which is gone: of several at once each sees those before it here.
+ */
+async function settleKey(services: Services, tx: Tx, input: MadeKey): Promise<boolean> {
   const { made, userId, rights, days, perMinute, cap, maker, isTold = true } = input;
   const { apiKeys } = schema;
   const { id } = made;
+  await lockTopic(tx, "api keys", userId);
+  if ((await tx.$count(apiKeys, eq(apiKeys.referenceId, userId))) > maxKeys) {
+    await tx.delete(apiKeys).where(eq(apiKeys.id, id));
+    return false;
+  }
   if (maker) await requireStanding(tx, maker);
   else await lockUser(tx, userId);
   if (perMinute !== null) await tx.update(apiKeys).set({ perMinute }).where(eq(apiKeys.id, id));
   if (cap !== null) await storeCap(tx, { userId, id, cap });
   const details = { rights, days, perMinute, cap };
   const act = { kind: "key.made", by: userId, object: id, details } as const;
-  if (!isTold) return recordAct(tx, act);
+  if (!isTold) {
+    await recordAct(tx, act);
+    return true;
+  }
   // A key with a cap counts as one with chosen rights.
   const held = cap === null ? rights : [...rightsOf(rights ?? keyRights, await isAdminNow(tx, userId))];
   await recordChange(services, tx, act, { rights: held, endsAt: made.expiresAt?.toISOString() ?? null });
+  return true;
 }
 
 /** The user before the key, as where all ways into an account end. */

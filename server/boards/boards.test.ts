@@ -238,3 +238,19 @@ test("S1 the boards of others are unknown", async () => {
     await expect(refused()).rejects.toMatchObject({ code: "not_found" });
   expect(await listBoards(opened.services, { ownerId: other })).toEqual([]);
 });
+
+test("a removed board comes back only while there is room for it", async () => {
+  const first = await make("First");
+  await removeBoard(opened.services, { ownerId, id: first.id });
+  const rows = Array.from({ length: 200 }, (_, at) => ({
+    id: newId(),
+    ownerId,
+    name: `b${at}`,
+    key: `b${at}`,
+  }));
+  await opened.services.db.insert(schema.boards).values(rows);
+  const again = () => restoreBoard(opened.services, { ownerId, id: first.id });
+  await expect(again()).rejects.toMatchObject({ code: "bad_request" });
+  await removeBoard(opened.services, { ownerId, id: rows[0]?.id ?? "" });
+  expect(await again()).toMatchObject({ name: "First" });
+});

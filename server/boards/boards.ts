@@ -56,14 +56,19 @@ export async function createBoard(
   const id = newId();
   await services.db.transaction(async (tx) => {
     await lockBoardNames(tx, [ownerId]);
-    const held = await tx.$count(boards, and(eq(boards.ownerId, ownerId), isNull(boards.removedAt)));
-    if (held >= limits.ofOwner)
-      throw new AppError("bad_request", `You can have ${limits.ofOwner} boards and saved searches.`);
+    await requireRoom(tx, ownerId);
     await requireFree(tx, { ownerId, id, key, isSearch: search !== null });
     await tx.insert(boards).values({ id, ownerId, name, key, search });
     await putOn(tx, { ownerId, id, imageIds: first });
   });
   return getBoard(services, { ownerId, id });
+}
+
+/** Throws `bad_request` where one more would be too many. The caller holds the lock of the owner's names. */
+async function requireRoom(tx: Tx, ownerId: string): Promise<void> {
+  const held = await tx.$count(boards, and(eq(boards.ownerId, ownerId), isNull(boards.removedAt)));
+  if (held >= limits.ofOwner)
+    throw new AppError("bad_request", `You can have ${limits.ofOwner} boards and saved searches.`);
 }
 
 /** The caller holds the lock of the owner's names. */
@@ -124,7 +129,7 @@ export async function removeBoard({ db }: Pick<Services, "db">, address: OwnBoar
 const isShared = sql<boolean>`(exists (select from board_members m where m.board_id = boards.id)
   or exists (select from links l where l.board_id = boards.id and l.revoked_at is null))`;
 
-/** Takes a removal back within `config.retention.undoDeleteMs`, with a number behind a name that is taken by now. Throws `not_found`. */
+/** Takes a removal back within `config.retention.undoDeleteMs`, with a number behind a name that is taken by now. Throws `not_found`, `bad_request` when there are too many. */
 export async function restoreBoard(
   services: Pick<Services, "db" | "config">,
   { ownerId, id }: OwnBoard,
@@ -137,6 +142,7 @@ export async function restoreBoard(
       const which = and(eq(boards.id, id), eq(boards.ownerId, ownerId), isRecent);
       const [removed] = await tx.select().from(boards).where(which).for("update");
       if (!removed) return;
+      await requireRoom(tx, ownerId);
       const [restored] = await tx
         .update(boards)
         .set({ removedAt: null, ...(await freeBoardName(tx, removed)) })

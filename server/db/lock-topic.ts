@@ -4,6 +4,7 @@ import type { Tx } from "./client.ts";
 /** What takes turns, each for one key: an owner, unless it says another one. */
 type Topic =
   | "admins"
+  | "api keys"
   | "assistant_ask"
   | "boards"
   /** By name. */
@@ -21,10 +22,12 @@ type Topic =
   | "reorder"
   /** By stack. */
   | "stack"
+  | "tags"
   /** By chat, as the next one. */
   | "telegram chat"
   | "telegram requests"
   | "uploads"
+  | "wardrobe"
   | "webhook endpoints";
 
 /**

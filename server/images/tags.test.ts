@@ -177,3 +177,26 @@ test("many pictures are rated, and the rating is found and taken away", async ()
   await rateImages(opened.services, { ownerId, ids: ids.slice(1), rating: 0 });
   expect(await found("rating:0")).toEqual(ids.slice(1));
 });
+
+test("of many tags at once a picture gets as many as it may have", async () => {
+  const id = await addPicture();
+  const ends = await Promise.allSettled(Array.from({ length: 40 }, (_, at) => tag(`many ${at}`, [id])));
+  expect(ends.filter(({ status }) => status === "fulfilled")).toHaveLength(30);
+  expect(await tagsOf(id)).toHaveLength(30);
+});
+
+test("tags that get one name at once become one, also where a picture gets it", async () => {
+  const ids: string[] = [];
+  for (let at = 0; at < 8; at += 1) ids.push(await addPicture());
+  for (const [at, id] of ids.entries()) await tag(`before ${at}`, [id]);
+  const late = await addPicture();
+  const before = await listTags(opened.services, ownerId);
+  const ends = await Promise.allSettled([
+    ...before.map(({ id }) => renameTag(opened.services, { ownerId, id, name: "After" })),
+    tag("after", [late]),
+  ]);
+  expect(await named()).toMatchObject([[expect.stringMatching(/^after$/i), 9]]);
+  const failed = ends.flatMap((end) => (end.status === "rejected" ? [end.reason] : []));
+  // One that became another before its turn is gone.
+  for (const reason of failed) expect(reason).toMatchObject({ code: "not_found" });
+});

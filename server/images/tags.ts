@@ -1,6 +1,6 @@
 import { and, asc, eq, inArray, isNotNull, isNull, ne, sql } from "drizzle-orm";
 import { z } from "zod";
-import { type Db, schema, type Tx } from "../db/index.ts";
+import { type Db, lockTopic, schema, type Tx } from "../db/index.ts";
 import { AppError, isId, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { cleanTitle } from "./title.ts";
@@ -8,7 +8,6 @@ import { plainSpelling, searchForm, spellingsOf } from "./search-text.ts";
 
 const { images, imageTags, tags } = schema;
 
-/** A few more can come of calls at the same time: no count is locked. */
 export const tagLimits = { ofOwner: 1_000, perPicture: 30, characters: 40 } as const;
 
 export const tagNameSchema = z.string().min(1).max(tagLimits.characters);
@@ -76,8 +75,14 @@ interface TagImagesInput {
  */
 export async function tagImages({ db }: Pick<Services, "db">, input: TagImagesInput): Promise<string[]> {
   const tag = cleanTag(input.name);
-  return db.transaction((tx) => addTag(tx, { ...input, ids: input.ids.filter(isId), tag }));
+  return db.transaction(async (tx) => {
+    await lockTags(tx, input.ownerId);
+    return addTag(tx, { ...input, ids: input.ids.filter(isId), tag });
+  });
 }
+
+/** Two changes at once would both count one tag too few, and give two tags one name. */
+const lockTags = (tx: Tx, ownerId: string) => lockTopic(tx, "tags", ownerId);
 
 interface AddTagInput {
   readonly ownerId: string;
@@ -151,6 +156,7 @@ export async function setTags(
     names,
   }: { readonly ownerId: string; readonly id: string; readonly names: readonly string[] },
 ): Promise<void> {
+  await lockTags(tx, ownerId);
   const wanted = new Map(names.map(cleanTag).map((tag) => [plainSpelling(tag.key), tag]));
   const own = tx.select({ id: tags.id, key: tags.key }).from(tags).where(eq(tags.ownerId, ownerId)).as("own");
   const had = await tx
@@ -176,6 +182,7 @@ export async function renameTag(
 ): Promise<{ readonly id: string; readonly name: string }> {
   const { name, key } = cleanTag(text);
   return db.transaction(async (tx) => {
+    await lockTags(tx, ownerId);
     await requireTag(tx, { ownerId, id });
     const others = await tx
       .select({ id: tags.id })

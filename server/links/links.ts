@@ -95,11 +95,7 @@ export async function createLink(
   const passwordHash = await hashOf(services, input.password);
   const imageIds = [...new Set(input.imageIds)];
   await services.db.transaction(async (tx) => {
-    // Two creations at once would both count one link too few.
     await lockTopic(tx, "links", ownerId);
-    const held = await tx.$count(links, and(eq(links.ownerId, ownerId), isNull(links.revokedAt)));
-    if (held >= maxLinks)
-      throw new AppError("conflict", `You have ${maxLinks} links, which is the limit. Revoke some of them.`);
     if (!(await ownsAll(tx, { ...input, ownerId, imageIds }))) throw new AppError("not_found");
     await tx.insert(links).values({
       id,
@@ -112,6 +108,7 @@ export async function createLink(
       passwordHash,
       mayDownload: input.mayDownload,
     });
+    await requireWithinLimit(tx, ownerId);
     if (imageIds.length > 0)
       await tx
         .insert(linkImages)
@@ -128,6 +125,13 @@ export async function createLink(
     await recordAct(tx, { kind: "link.made", by: ownerId, object: id, details });
   });
   return { ...(await getLink(services, { ownerId, id })), path: `/l/${token}` };
+}
+
+/** Once there is one more. The caller holds the lock of the owner's links: two at once would both count one too few. Throws `conflict`. */
+async function requireWithinLimit(tx: Tx, ownerId: string): Promise<void> {
+  const held = await tx.$count(links, and(eq(links.ownerId, ownerId), isNull(links.revokedAt)));
+  if (held > maxLinks)
+    throw new AppError("conflict", `You have ${maxLinks} links, which is the limit. Revoke some of them.`);
 }
 
 interface Shown {
@@ -254,18 +258,20 @@ export async function revokeLink({ db }: Services, address: OwnLink): Promise<vo
   });
 }
 
-/** Takes a revocation back within `config.retention.undoDeleteMs`: the address works again. Throws `not_found`. */
+/** Takes a revocation back within `config.retention.undoDeleteMs`: the address works again. Throws `not_found`, and `conflict` above the limit of links. */
 export async function restoreLink(services: Services, address: OwnLink): Promise<LinkView> {
   const { undoDeleteMs } = services.config.retention;
   const isRecent = sql`${links.revokedAt} > ${ago(undoDeleteMs)}`;
   await services.db.transaction(async (tx) => {
+    await lockTopic(tx, "links", address.ownerId);
     const restored = await tx
       .update(links)
       .set({ revokedAt: null })
       .where(and(own(address), isRecent))
       .returning({ id: links.id });
-    if (restored.length > 0)
-      await recordAct(tx, { kind: "link.restored", by: address.ownerId, object: address.id });
+    if (restored.length === 0) return;
+    await requireWithinLimit(tx, address.ownerId);
+    await recordAct(tx, { kind: "link.restored", by: address.ownerId, object: address.id });
   });
   return getLink(services, address);
 }

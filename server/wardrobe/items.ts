@@ -1,8 +1,8 @@
-import { and, count, desc, eq, inArray, isNull, or } from "drizzle-orm";
+import { and, desc, eq, inArray, isNull, or } from "drizzle-orm";
 import { alias } from "drizzle-orm/pg-core";
 import { z } from "zod";
 import { recordAct } from "../audit/index.ts";
-import { schema } from "../db/index.ts";
+import { type Db, lockTopic, schema, type Tx } from "../db/index.ts";
 import { AppError, type ErrorCode, isStorable, newId } from "../platform/index.ts";
 import { consentFor, consentIsStored, forgetConsent, isConsentStored } from "../safety.ts";
 import type { Services } from "../services.ts";
@@ -152,22 +152,32 @@ export async function addItem(services: WithDb, input: AddInput): Promise<Wardro
     (await db.$count(jobs, and(eq(jobs.id, cutOutJobId), eq(jobs.ownerId, ownerId)))) === 0
   )
     throw new AppError("not_found");
-  const [kept] = await db.select({ items: count() }).from(wardrobeItems).where(isKept(ownerId));
-  if ((kept?.items ?? 0) >= wardrobeLimits.items)
-    throw new AppError("bad_request", `A wardrobe holds at most ${wardrobeLimits.items} pictures.`);
   const category = what === "person" ? null : input.category;
   const changes = { what, category, name, tags, cutOutJobId, removedAt: null };
-  const [row] = await db
-    .insert(wardrobeItems)
-    .values({ id: newId(), ownerId, imageId, ...changes })
-    .onConflictDoUpdate({
-      target: wardrobeItems.imageId,
-      set: changes,
-      setWhere: eq(wardrobeItems.ownerId, ownerId),
-    })
-    .returning({ id: wardrobeItems.id });
+  const [row] = await addingTo(services, ownerId, (tx) =>
+    tx
+      .insert(wardrobeItems)
+      .values({ id: newId(), ownerId, imageId, ...changes })
+      .onConflictDoUpdate({
+        target: wardrobeItems.imageId,
+        set: changes,
+        setWhere: eq(wardrobeItems.ownerId, ownerId),
+      })
+      .returning({ id: wardrobeItems.id }),
+  );
   if (!row) throw new AppError("not_found");
   return getItem(services, ownerId, row.id);
+}
+
+/** Runs what puts items into a wardrobe: two at once would both count one too few. Throws `bad_request`, and nothing is stored, above the limit. */
+function addingTo<T>({ db }: WithDb, ownerId: string, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return db.transaction(async (tx) => {
+    await lockTopic(tx, "wardrobe", ownerId);
+    const done = await work(tx);
+    if ((await tx.$count(wardrobeItems, isKept(ownerId))) > wardrobeLimits.items)
+      throw new AppError("bad_request", `A wardrobe holds at most ${wardrobeLimits.items} pictures.`);
+    return done;
+  });
 }
 
 /** Changes what was said of an item. Throws `not_found`. */
@@ -199,7 +209,11 @@ interface OwnItems extends Owned {
   readonly ids: readonly string[];
 }
 
-async function setRemoved({ db }: WithDb, { ownerId, ids }: OwnItems, removedAt: Date | null) {
+async function setRemoved(
+  { db }: { readonly db: Db | Tx },
+  { ownerId, ids }: OwnItems,
+  removedAt: Date | null,
+) {
   const set = await db
     .update(wardrobeItems)
     .set({ removedAt })
@@ -213,9 +227,9 @@ export function removeItems(services: WithDb, input: OwnItems): Promise<readonly
   return setRemoved(services, input, new Date());
 }
 
-/** Takes `removeItems` back. Returns those that there are. */
+/** Takes `removeItems` back. Returns those that there are. Throws `bad_request` when there would be too many. */
 export function restoreItems(services: WithDb, input: OwnItems): Promise<readonly string[]> {
-  return setRemoved(services, input, null);
+  return addingTo(services, input.ownerId, (tx) => setRemoved({ db: tx }, input, null));
 }
 
 interface OfImage extends Owned {

@@ -2,7 +2,9 @@ import { addOwner, type TestOwner } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import sharp from "sharp";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { schema } from "../db/index.ts";
 import { ingest, removeImages, restoreImages } from "../images/index.ts";
+import { newId } from "../platform/index.ts";
 import {
   addItem,
   addItemSchema,
@@ -108,4 +110,42 @@ test("C1 S3 the statement about a photo is made once, for its bytes, and belongs
   await expect(stateConsent(opened.services, { ...input, ownerId: stranger.userId })).rejects.toMatchObject({
     code: "not_found",
   });
+});
+
+test("C1 a full wardrobe takes no more, neither at once nor by what was taken out, and its items can be changed", async () => {
+  const { services } = opened;
+  const full = await addOwner(services);
+  const ids = Array.from({ length: 1_002 }, () => newId());
+  const facts = { mime: "image/png", widthPx: 1, heightPx: 1, sizeBytes: 1, thumbhash: "" };
+  await services.db.insert(schema.images).values(
+    ids.map((id) => ({
+      ...facts,
+      id,
+      ownerId: full.userId,
+      role: "upload" as const,
+      storageKey: id,
+      storedSha256: id,
+    })),
+  );
+  const [changed = "", ...rest] = ids;
+  const put = (imageId: string, name = "") =>
+    addItem(services, { ownerId: full.userId, ...addItemSchema.parse({ imageId, what: "garment", name }) });
+  const { id } = await put(changed);
+  await removeItems(services, { ownerId: full.userId, ids: [id] });
+  const others = rest.slice(0, 998);
+  await services.db.insert(schema.wardrobeItems).values(
+    others.map((imageId) => ({
+      id: newId(),
+      ownerId: full.userId,
+      imageId,
+      what: "garment" as const,
+      tags: [],
+    })),
+  );
+  const ends = await Promise.allSettled(rest.slice(998).map((imageId) => put(imageId)));
+  expect(ends.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected"]);
+  await expect(restoreItems(services, { ownerId: full.userId, ids: [id] })).rejects.toMatchObject({
+    code: "bad_request",
+  });
+  expect(await put(others[0] ?? "", "Coat")).toMatchObject({ name: "Coat" });
 });

@@ -1,13 +1,14 @@
 import { addImage } from "@atelier/testing/jobs";
 import { addUser, readSample } from "@atelier/testing/pictures";
 import { createTestServices, testOrigin, type TestServices } from "@atelier/testing/services";
-import { eq } from "drizzle-orm";
+import { eq, inArray } from "drizzle-orm";
 import sharp from "sharp";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { submitBatch } from "../../batches/index.ts";
 import { addToBoard, createBoard, removeBoard, restoreBoard, takeFromBoard } from "../../boards/index.ts";
 import { schema } from "../../db/index.ts";
 import { ingest, removeImages, restoreImages } from "../../images/index.ts";
+import { newId } from "../../platform/index.ts";
 import {
   changeLink,
   createLink,
@@ -372,4 +373,22 @@ test("a visit is what a browser asks for, and no preview of a chat program, list
     expect(await shown.text()).not.toMatch(/<html[^>]* data-ahead/);
   }
   await expect.poll(visits).toBe(2);
+});
+
+test("a revoked link opens again only while its owner may have one more", async () => {
+  const { services } = opened;
+  const link = await share({});
+  await revokeLink(services, { ownerId, id: link.id });
+  const rows = Array.from({ length: 200 }, () => ({ id: newId(), ownerId, tokenHash: newId() }));
+  await services.db.insert(schema.links).values(rows);
+  const again = () => restoreLink(services, { ownerId, id: link.id });
+  await expect(again()).rejects.toMatchObject({ code: "conflict" });
+  expect(await statusOf(link.path)).toBe(404);
+  await services.db.delete(schema.links).where(
+    inArray(
+      schema.links.id,
+      rows.map(({ id }) => id),
+    ),
+  );
+  expect(await again()).toMatchObject({ id: link.id });
 });
