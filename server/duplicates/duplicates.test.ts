@@ -359,3 +359,16 @@ test("a picture whose thumbnail is missing is like no other and is not looked at
   expect(await comparePictures(opened.services, { ownerId, most: 10 })).toBe(1);
   expect(await comparePictures(opened.services, { ownerId, most: 10 })).toBe(0);
 });
+
+test("of many lists at once one compares the new pictures", async () => {
+  const bytes = await sample("coffee.png");
+  await add(bytes);
+  await add(await png(sharp(bytes).resize(200)));
+  const { disk } = opened.services;
+  const opens = vi.spyOn(disk, "open");
+  const lists = await Promise.all(
+    Array.from({ length: 20 }, () => listDuplicates(opened.services, { ownerId })),
+  );
+  expect(lists.map(({ groups: found }) => found.length)).toEqual(Array.from({ length: 20 }, () => 1));
+  expect(opens).toHaveBeenCalledTimes(2);
+});

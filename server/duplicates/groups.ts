@@ -2,6 +2,7 @@ import { and, eq, inArray, isNull, type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
 import { type Db, schema, type Tx } from "../db/index.ts";
 import { decodeCursor, encodeCursor, type ImageView, toImageView, viewColumns } from "../images/index.ts";
+import { oneAtATime } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { comparePictures, countWaiting } from "./find.ts";
 
@@ -59,7 +60,11 @@ export async function listDuplicates(
 ): Promise<DuplicatePage> {
   const { db } = services;
   const after = cursor === undefined ? null : decodeCursor(cursor);
-  if (after === null) await comparePictures(services, { ownerId, most: comparedFirst });
+  // The later of two requests finds them compared: many at once would each compare the same, and this process answered nobody else.
+  if (after === null)
+    await oneAtATime(`duplicates of ${ownerId}`, () =>
+      comparePictures(services, { ownerId, most: comparedFirst }),
+    );
   const all = await readIds(db, ownerId);
   const rest = after === null ? all : all.filter(([id = ""]) => id < after);
   const shown = rest.slice(0, limit);
