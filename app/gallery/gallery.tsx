@@ -153,7 +153,7 @@ function GalleryHeader({ hasPictures, search, months }: HeaderProps) {
   // Of a search what it finds, which is told to those who do not see it.
   const count = months?.reduce((sum, { pictures }) => sum + pictures, 0);
   const note = (
-    <p role="status" className="tabular text-xs text-quiet">
+    <p role="status" className="tabular text-xs text-quiet sm:max-[1180px]:sr-only">
       {hasPictures && count !== undefined ? gallery("countPictures", { count }) : null}
     </p>
   );

@@ -79,7 +79,7 @@ export const Tile = memo(function Tile(props: Props) {
         onDragStart={(event) => carry(event, image, ownName)}
         className={cx(
           "block size-full transition-[padding] duration-120 focus-visible:-outline-offset-2",
-          isSelected && "p-2.5",
+          isSelected && "p-2.5 ring-2 ring-accent ring-inset",
         )}
       >
         {isOpen ? (
@@ -97,7 +97,7 @@ export const Tile = memo(function Tile(props: Props) {
         aria-label={t("select", { name })}
         onClick={(event) => onToggle(image.stackId, event.shiftKey)}
         className={cx(
-          "absolute top-1 inset-s-1 flex size-8 items-center justify-center transition-opacity duration-120",
+          "touch absolute top-1 inset-s-1 flex size-8 items-center justify-center transition-opacity duration-120",
           isSelected || isSelecting
             ? "opacity-100"
             : "opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 focus-visible:opacity-100 pointer-coarse:opacity-100",
