@@ -6,7 +6,7 @@ import { api } from "../client/api.ts";
 import { viewerTimezone } from "../client/queries.ts";
 import { cx, Spinner } from "../ui/button.tsx";
 import { useFailureToast } from "../ui/failures.ts";
-import { dayOf } from "./layout-rows.ts";
+import { dayOf, today } from "./layout-rows.ts";
 import type { Selection } from "./selection.tsx";
 import type { ListedImage } from "./stack.tsx";
 import type { GalleryWindow } from "./window.ts";
@@ -82,7 +82,12 @@ export function DayCheck({ day, part, selection }: Props) {
       .then(choose, showFailure)
       .finally(() => setReading(false));
   };
-  const name = dateTime(new Date(`${day}T12:00`), { weekday: "long", day: "numeric", month: "long" });
+  const name = dateTime(new Date(`${day}T12:00`), {
+    weekday: "long",
+    day: "numeric",
+    month: "long",
+    year: day.slice(0, 4) === today.get().slice(0, 4) ? undefined : "numeric",
+  });
   return (
     <button
       type="button"
@@ -100,7 +105,9 @@ export function DayCheck({ day, part, selection }: Props) {
       <span
         className={cx(
           "flex size-5 items-center justify-center rounded-full border-[1.5px] [&_svg]:size-3.5",
-          isSome ? "border-accent bg-accent text-on-accent" : "border-edge text-edge",
+          isSome
+            ? "border-accent bg-accent text-on-accent"
+            : "border-edge text-edge forced-colors:[&>svg]:invisible",
         )}
       >
         {isReading ? (

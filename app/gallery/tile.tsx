@@ -106,7 +106,7 @@ export const Tile = memo(function Tile(props: Props) {
         <span
           className={cx(
             "flex size-5 items-center justify-center rounded-full border-[1.5px] border-white shadow-[0_0_0_1px_rgb(0_0_0/25%)]",
-            isSelected ? "bg-accent text-on-accent" : "bg-black/25 text-transparent",
+            isSelected ? "bg-accent text-on-accent" : "bg-black/25 [&>svg]:invisible",
           )}
         >
           <Check className="size-3.5" strokeWidth={3} aria-hidden />

@@ -10,7 +10,11 @@ test("A15 a picture that a filter hides is no longer selected, so Delete spares 
   await beGuest(page);
   await uploadSample(page, "rocket.jpg");
   await page.goto("/gallery");
-  await page.getByRole("checkbox", { name: /Select rocket/ }).click();
+  const check = page.getByRole("checkbox", { name: /Select rocket/ });
+  // Also where the system sets the colours, in which nothing is transparent.
+  await expect(check.locator("svg")).toBeHidden();
+  await check.click();
+  await expect(check.locator("svg")).toBeVisible();
   await expect(page.getByText("1 selected")).toBeVisible();
   const filter = page.getByRole("group", { name: "Filter the pictures" });
   await filter.getByRole("button", { name: "Starred" }).click();
