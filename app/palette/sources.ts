@@ -8,8 +8,10 @@ import {
   ImagePlus,
   Images,
   Keyboard,
+  KeyRound,
   Layers,
   LayoutGrid,
+  Link,
   ListChecks,
   LogOut,
   Moon,
@@ -19,8 +21,10 @@ import {
   Star,
   Sun,
   SunMoon,
+  Tags,
   Trash2,
   Upload,
+  WandSparkles,
 } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useSearchParams } from "next/navigation";
@@ -57,7 +61,13 @@ const innerPages = [
   { key: "lookbook", href: "/lookbook", icon: LayoutGrid },
   { key: "memory", href: "/assistant/memory", icon: NotebookPen },
   { key: "origin", href: "/origin", icon: ShieldCheck },
+  { key: "tags", href: "/settings#tags", icon: Tags },
+  { key: "links", href: "/settings#links", icon: Link },
+  { key: "keys", href: "/settings#api-keys", icon: KeyRound },
 ] as const;
+
+/** Not in the navigation while nothing makes pictures from text; its page says what is missing. */
+const createPage = { key: "create", href: "/create", icon: WandSparkles } as const;
 
 /** The pages that this user may open. */
 function usePages(): readonly Choice[] {
@@ -70,7 +80,8 @@ function usePages(): readonly Choice[] {
   const main = items.map(({ key, href, icon, goKey }): Choice => {
     return { key: `page:${key}`, group, label: pages(key), href, icon, keys: `g ${goKey}` };
   });
-  const inner = innerPages.map(({ key, href, icon }): Choice => {
+  const hasCreate = items.some(({ key }) => key === createPage.key);
+  const inner = [...(hasCreate ? [] : [createPage]), ...innerPages].map(({ key, href, icon }): Choice => {
     return { key: `page:${key}`, group, label: t(`pages.${key}`), href, icon };
   });
   const forAdmins = adminPages

@@ -76,6 +76,12 @@ test("by Ctrl+K and keys alone one goes to a page, makes a board, finds a pictur
   await expect(page).toHaveURL(/board%3A%22Night/);
 
   await page.keyboard.press("Control+K");
+  await page.keyboard.type("tags");
+  await expect(marked).toHaveText("Tags: rename, join, remove");
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/\/settings#tags$/);
+
+  await page.keyboard.press("Control+K");
   await page.keyboard.type("shortcuts");
   await expect(marked).toHaveText(/^Keyboard shortcuts/);
   await page.keyboard.press("Enter");
