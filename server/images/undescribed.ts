@@ -15,6 +15,8 @@ export interface Undescribed extends StoredObject, Record<string, unknown> {
   readonly ownerId: string;
   /** The owner's language; null when it is not known. */
   readonly locale: Locale | null;
+  /** Whether the model has been asked about it before. */
+  readonly wasTried: boolean;
 }
 
 const withOwner = sql`${images} i join ${users} u on u.id = i.owner_id left join ${jobs} j on j.id = i.job_id`;
@@ -44,7 +46,7 @@ export async function findUndescribed(db: Db, find: FindInput): Promise<Undescri
   const newer = after === undefined ? sql`` : sql`and i.id > ${after}`;
   const older = before === undefined ? sql`` : sql`and i.id < ${before}`;
   const rows = await db.execute<Undescribed>(sql`
-    select i.id, i.owner_id as "ownerId", i.storage_key as "storageKey", i.mime, coalesce(u.locale, u.browser_locale) as locale
+    select i.id, i.owner_id as "ownerId", i.storage_key as "storageKey", i.mime, coalesce(u.locale, u.browser_locale) as locale, t.image_id is not null as "wasTried"
     from ${withOwner} left join ${descriptionTries} t on t.image_id = i.id and t.model = ${model}
     where ${isUndescribed} ${newer} ${older} and coalesce(t.tries < ${mostTries} and t.due_at <= clock_timestamp(), true)
     order by i.id desc limit ${most}`);

@@ -116,6 +116,7 @@ const plainColours = [
   { background: "#ff8000", name: /orange|amber/i },
   { background: "#800080", name: /purple|violet|magenta/i },
 ] as const;
+const colourQuestion = "Which colour fills this picture? Answer with the English name of the colour alone.";
 const blind =
   "The server answers, but its model does not see the pictures: it makes descriptions up. Name a model that takes pictures in LLM_VISION_MODEL, or start its server with what it needs for them (llama.cpp and KoboldCpp: --mmproj).";
 
@@ -123,11 +124,23 @@ const blind =
 async function requireSight(services: DescribeServices, sender: Sender): Promise<void> {
   const key = `${services.env.LLM_BASE_URL} ${sender.model.id}`;
   if (seeing.has(key)) return;
-  const text = "Which colour fills this picture? Answer with the English name of the colour alone.";
   for (const { background, name } of plainColours) {
-    const jpeg = await plainPicture(background);
-    const answer = await send(services, sender, { jpeg, text, read: (said) => said.answer });
+    const answer = await askAboutColour(services, sender, background);
     if (!name.test(answer)) throw new ModelError("no_pictures", blind);
   }
   seeing.add(key);
+}
+
+async function askAboutColour(services: DescribeServices, sender: Sender, background: string) {
+  const jpeg = await plainPicture(background);
+  return send(services, sender, { jpeg, text: colourQuestion, read: (said) => said.answer });
+}
+
+/** Throws `ModelError` unless the server answers about a plain picture now, whatever it says. */
+export async function requireAnswer(services: DescribeServices, sender: Sender): Promise<void> {
+  try {
+    await askAboutColour(services, sender, plainColours[0].background);
+  } catch (error) {
+    if (!(error instanceof ModelError) || error.reach !== "part") throw error;
+  }
 }

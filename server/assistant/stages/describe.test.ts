@@ -90,6 +90,9 @@ const asked = async (work: () => Promise<unknown>) => {
   await work().catch(() => undefined);
   return llm.requests.slice(before);
 };
+/** Without questions that show whether the server works. */
+const askedToDescribe = async (work: () => Promise<unknown>) =>
+  (await asked(work)).filter(({ messages: [first] }) => first && !textOf(first).startsWith("Which colour"));
 
 test("pictures without words are described, newest first and one at a time, and found by their words", async () => {
   const [red, blue] = [await addPicture("red"), await addPicture("blue", { width: 2_000, height: 1_000 })];
@@ -317,6 +320,50 @@ test("a picture that a server fails of again and again, which describes others, 
   expect(row?.tries).toBe(5);
 });
 
+const crashes: Readonly<Record<string, () => LlmReply>> = {
+  "breaks the connection": () => {
+    throw new Error("the simulated server ends without an answer");
+  },
+  "breaks its answer": () => ({ text: "A dog on a beach.", cutAfterWords: 2 }),
+  "ends the runner": () => ({ status: 500, message: "model runner has unexpectedly stopped" }),
+};
+
+test.each(Object.entries(crashes))(
+  "a picture alone that %s of its server each time is given up, and none is while the server is away",
+  async (_name, crash) => {
+    const { db } = fixture.services;
+    const bad = await addPicture("violet");
+    let calls = 0;
+    const crashing: typeof byColour = async (request, number) => {
+      const reply = await byColour(request, number);
+      if (!/violet/.test(reply.text ?? "")) return reply;
+      calls += 1;
+      return crash();
+    };
+    const away = async () => crash();
+    for (let round = 0; round < 14; round += 1) {
+      llm.answer = round % 2 === 0 ? crashing : away;
+      await passTime();
+      await asked(() => describe());
+    }
+    expect(calls).toBe(6);
+    const triesOf = async (id: string) =>
+      (await db.select().from(descriptionTries).where(eq(descriptionTries.imageId, id)))[0]?.tries;
+    expect(await triesOf(bad)).toBe(5);
+    const good = await addPicture("green");
+    llm.answer = away;
+    for (let round = 0; round < 4; round += 1) {
+      await passTime();
+      await asked(() => describe());
+    }
+    expect(await triesOf(good)).toBe(0);
+    llm.answer = crashing;
+    await passTime();
+    await describe();
+    expect((await wordsOf(good))[1]).toBe("model");
+  },
+);
+
 const musings = Array.from({ length: 600 }, (_, at) => `Is thing${at} a dog${at}? Hm${at}, wait${at}.`).join(
   " ",
 );
@@ -348,7 +395,7 @@ test.each(Object.entries(junk))(
     let calls = 0;
     for (let round = 0; round < 7; round += 1) {
       llm.answer = () => reply;
-      calls += (await asked(() => describe())).length;
+      calls += (await askedToDescribe(() => describe())).length;
       // Without the pause of the picture nothing is asked, whatever the model's pause is.
       await db.update(turns).set({ dueAt: sql`now() - interval '1 second'` });
       calls += (await asked(() => describe())).length;

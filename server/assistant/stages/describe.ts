@@ -10,7 +10,7 @@ import { inTurn, renewTurn, type Turn } from "../../leases/index.ts";
 import { hasOpenQuestions } from "../archive-log.ts";
 import { learnRefused, readModelNote } from "../model-notes.ts";
 import { describerTurn, type StageModel, visionModel } from "../models.ts";
-import { askAboutPicture, type DescribeServices } from "./ask-picture.ts";
+import { askAboutPicture, type DescribeServices, requireAnswer } from "./ask-picture.ts";
 import { ModelError } from "./model-errors.ts";
 
 interface DescribeInput {
@@ -80,7 +80,7 @@ interface Round {
   readonly model: StageModel;
   readonly turn: Turn;
   readonly signal: AbortSignal;
-  /** Descriptions, and answers in a row that were none: after some of them it is no matter of the picture. */
+  /** Good ones, and those in a row that were none: after some of them it is no matter of the picture. */
   readonly answers: { good: number; faultsInRow: number };
 }
 
@@ -99,11 +99,13 @@ async function describeOne(
   if (!(await isStillUndescribed(services.db, id))) return "left";
   const watch = watchOver(services, id);
   try {
-    const text = await askAboutPicture(services, {
-      model,
-      picture,
-      signal: AbortSignal.any([signal, watch.signal]),
-    });
+    const asking = { model, ownerId: picture.ownerId, signal: AbortSignal.any([signal, watch.signal]) };
+    // Only beside an answer of the server does its end tell of the picture, which may be the only one.
+    if (picture.wasTried && round.answers.good === 0) {
+      await requireAnswer(services, asking);
+      round.answers.good += 1;
+    }
+    const text = await askAboutPicture(services, { ...asking, picture });
     round.answers.good += 1;
     round.answers.faultsInRow = 0;
     return (await storeModelDescription(services.db, { id, text })) ? "described" : "left";
@@ -131,8 +133,8 @@ async function noteFailure(
     throw error;
   }
   const isOfPicture = error.reach === "part";
-  // A server that was too slow may have been so for this picture alone, and one that worked before it may have failed of it.
-  const isPerhaps = error.class === "timeout" || (error.class === "unavailable" && answers.good > 0);
+  // A server that worked before this picture may have failed of it.
+  const isPerhaps = ["timeout", "unavailable"].includes(error.class) && answers.good > 0;
   await noteTry(services.db, { id, model: model.id, isCounted: isOfPicture || isPerhaps });
   services.log.info({ err: error, imageId: id }, "a picture was not described");
   if (!isOfPicture || (answers.faultsInRow += 1) >= mostFaultsInRow) throw error;
