@@ -59,7 +59,7 @@ test("B11 of the log only archived lines go, after their time; their memory stay
   const old = await addLine(ago(400 * dayMs + minuteMs));
   const unarchived = await addLine(ago(400 * dayMs + minuteMs));
   const { conversationId } = old;
-  const part = { ownerId, conversationId, messages: [old], jobs: [] };
+  const part = { ownerId, conversationId, apiKeyId: null, messages: [old], jobs: [] };
   expect(await storePart(fixture.services, part, { summary: "Likes linen.", tags: [] })).toBe(true);
   await pruneTalks(fixture.services);
   const left = await db()

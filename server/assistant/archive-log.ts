@@ -2,7 +2,7 @@ import { and, type AnyColumn, asc, eq, getTableColumns, inArray, isNull, sql } f
 import { deleteInBatches, duration, schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { isOpen } from "./life.ts";
+import { isOpen, keyOfTalk } from "./life.ts";
 import { textArray } from "./recall/stems.ts";
 
 const { assistantMessages, assistantRuns, memories, proposals } = schema;
@@ -11,6 +11,8 @@ const { assistantMessages, assistantRuns, memories, proposals } = schema;
 export interface EndedPart {
   readonly ownerId: string;
   readonly conversationId: string;
+  /** The API key that asked last. */
+  readonly apiKeyId: string | null;
   /** What the user said; words of the assistant are never archived. */
   readonly messages: readonly { readonly id: string; readonly text: string; readonly at: Date }[];
   /** Titles and prompts of the jobs that the user started meanwhile. */
@@ -34,13 +36,15 @@ export async function findEndedParts(
   { takesYoung, leftOut }: FindInput,
 ): Promise<EndedPart[]> {
   const gapMs = config.assistant.conversationGapS * 1_000;
-  const rows = await db.execute<{ conversationId: string; ownerId: string }>(sql`
-    select conversation_id as "conversationId", min(owner_id) as "ownerId" from ${assistantMessages}
+  const rows = await db.execute<
+    Pick<EndedPart, "conversationId" | "ownerId" | "apiKeyId"> & Record<string, unknown>
+  >(sql`
+    select conversation_id as "conversationId", min(owner_id) as "ownerId", ${keyOfTalk(sql`${assistantMessages.conversationId}`)} as "apiKeyId" from ${assistantMessages}
     where archived_at is null and conversation_id <> all(${textArray(leftOut.conversationIds)}::uuid[])
       and owner_id <> all(${textArray(leftOut.ownerIds)}) group by conversation_id order by min(at) limit ${conversationsPerRound}`);
   const isYoung = sql<boolean>`${assistantMessages.at} > clock_timestamp() - ${duration(gapMs)}`;
   const parts: EndedPart[] = [];
-  for (const { conversationId, ownerId } of rows) {
+  for (const { conversationId, ownerId, apiKeyId } of rows) {
     const messages = await db
       .select({ ...getTableColumns(assistantMessages), isYoung })
       .from(assistantMessages)
@@ -53,6 +57,7 @@ export async function findEndedParts(
     parts.push({
       ownerId,
       conversationId,
+      apiKeyId,
       messages: first.map(({ id, text, at, role }) => ({ id, text: role === "user" ? text : "", at })),
       jobs: await readJobs(
         { db },

@@ -38,6 +38,10 @@ export function isEnded(status: QuestionStatus): boolean {
 /** SQL condition: the question has not ended. */
 export const isOpen = notInArray(assistantRuns.status, [...endedQuestionStatuses]);
 
+/** SQL expression: the API key that asked last in a talk, if one did. */
+export const keyOfTalk = (conversationId: SQL): SQL =>
+  sql`(select r.api_key_id from ${assistantRuns} r where r.conversation_id = ${conversationId} order by r.created_at desc limit 1)`;
+
 /** The right to do one stage of a question, given by `capture`; every write of the stage checks it. */
 export interface QuestionLease {
   readonly runId: string;

@@ -11,6 +11,8 @@ interface MeaningInput {
   readonly userId: string;
   readonly query: string;
   readonly period: Period | null;
+  /** The question that it is for. */
+  readonly runId: string | null;
   readonly signal: AbortSignal;
 }
 
@@ -94,14 +96,14 @@ const isOverBudget = (error: unknown) =>
 async function embed(
   services: RecallServices,
   model: VectorModel,
-  { userId, query, signal, state: { queries } }: MeaningInput & { readonly state: State },
+  { userId, query, runId, signal, state: { queries } }: MeaningInput & { readonly state: State },
 ): Promise<readonly number[]> {
   const key = JSON.stringify([userId, model.key, query]);
   const known = queries.get(key);
   if (known) return known;
   // Loaded with the first question: the packages of the models take time and memory.
   const { embedQuery } = await import("../stages/embed.ts");
-  const vector = await embedQuery(services, { ownerId: userId, model, text: query, signal });
+  const vector = await embedQuery(services, { runId, ownerId: userId, model, text: query, signal });
   keepNewest(queries, [key, vector], maxQueries);
   return vector;
 }

@@ -25,6 +25,8 @@ export interface RecallOptions {
   readonly period?: Period | null;
   /** Only memories with one of these tags. */
   readonly tags?: readonly string[];
+  /** The question that it is for. */
+  readonly runId?: string | null;
   /** Ends the call of the model of embeddings. */
   readonly signal?: AbortSignal;
 }
@@ -43,12 +45,12 @@ export async function recall(
   services: RecallServices,
   userId: string,
   query: string,
-  { limit, period = null, tags = [], signal = new AbortController().signal }: RecallOptions,
+  { limit, period = null, tags = [], runId = null, signal = new AbortController().signal }: RecallOptions,
 ): Promise<RecallHit[]> {
   const reader: Reader = { db: services.db, userId, where: whereOf(period, tags) };
   const [words, meaning] = await Promise.all([
     readByWords(reader, query),
-    findMeaning(services, { userId, query, period, signal }),
+    findMeaning(services, { userId, query, period, runId, signal }),
   ]);
   const near = meaning ? await readNear(reader, { words, meaning, isWhole: tags.length === 0 }) : [];
   if (words.found.length + near.length === 0) return [];

@@ -1,6 +1,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import { lockTopic, schema } from "../../db/index.ts";
 import type { Services } from "../../services.ts";
+import { keyOfTalk } from "../life.ts";
 import type { VectorModel } from "../models.ts";
 import { textArray } from "./stems.ts";
 
@@ -11,6 +12,8 @@ export interface Unembedded {
   readonly kind: "memory" | "message";
   readonly id: string;
   readonly ownerId: string;
+  /** The API key that asked last in its talk. */
+  readonly apiKeyId: string | null;
   readonly text: string;
   /** Of the text, to notice that it was changed meanwhile. */
   readonly md5: string;
@@ -45,12 +48,13 @@ export async function findUnembedded(
     and not exists (select from ${recallVectors} v where v.id = m.id and v.model = ${model.key})
     and not exists (select from ${assistantSettings} s where s.user_id = m.owner_id and s.is_memory_paused)
     and (${isFree} or exists (select from ${users} u where u.id = m.owner_id and u.is_anonymous is not true))`;
+  const apiKeyId = keyOfTalk(sql`m.conversation_id`);
   const said = model.knowsSpeakers ? sql`coalesce(m.speaker || ': ', '') || m.text` : sql`m.text`;
   const rows = await db.execute<Unembedded & Record<string, unknown>>(sql`
-    (select 'memory' as kind, m.id, m.owner_id as "ownerId", m.summary as text, md5(m.summary) as md5
+    (select 'memory' as kind, m.id, m.owner_id as "ownerId", ${apiKeyId} as "apiKeyId", m.summary as text, md5(m.summary) as md5
       from ${memories} m where ${mayBe} and ${recent(sql`m.updated_at`)} ${page})
     union all
-    (select 'message', m.id, m.owner_id, ${said}, md5(m.text)
+    (select 'message', m.id, m.owner_id, ${apiKeyId}, ${said}, md5(m.text)
       from ${assistantMessages} m where m.is_recalled and m.text ~ '\\S' and ${mayBe} and ${recent(sql`m.at`)} ${page})
     order by id limit ${pageRows}`);
   return [...rows];

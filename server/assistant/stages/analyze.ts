@@ -46,7 +46,7 @@ export async function analyze(
   if (!model) return analyzeByRule(question);
   const turns = await readTurns(services, run, turnsBefore);
   const [material, prompt] = await Promise.all([
-    collectMaterial(services, { ownerId: run.ownerId, question, turns, signal }),
+    collectMaterial(services, { runId: run.id, ownerId: run.ownerId, question, turns, signal }),
     readPrompt(services, "analyzer"),
   ]);
   const call = {
@@ -75,6 +75,8 @@ interface Turn {
 }
 
 export interface AskedQuestion {
+  /** Null: it is not stored. */
+  readonly runId: string | null;
   readonly ownerId: string;
   readonly question: string;
   /** Of the talk before the question, oldest first. */
@@ -89,12 +91,10 @@ interface AnalyzerMaterial {
 }
 
 /** What the analyzer looks at: the question, the last turns before it, and summaries of the owner's memory. */
-export async function collectMaterial(
-  services: Services,
-  { ownerId, question, turns, signal }: AskedQuestion,
-): Promise<AnalyzerMaterial> {
+export async function collectMaterial(services: Services, asked: AskedQuestion): Promise<AnalyzerMaterial> {
+  const { question, turns } = asked;
   const last = turns.slice(-turnsBefore).map(({ role, text }) => ({ role, text: text.slice(0, 500) }));
-  return { turns: last, summaries: await readSummaries(services, ownerId, { question, signal }), question };
+  return { turns: last, summaries: await readSummaries(services, asked), question };
 }
 
 /** Asks the model for an analysis. Throws `ModelError`, `invalid_output` for an answer that cannot be read. */
@@ -151,11 +151,14 @@ export async function readTurns({ db }: Services, run: QuestionRow, most: number
 
 async function readSummaries(
   services: Services,
-  ownerId: string,
-  { question, signal }: { readonly question: string; readonly signal: AbortSignal },
+  { runId, ownerId, question, signal }: Omit<AskedQuestion, "turns">,
 ) {
   if (await isMemoryPaused(services, ownerId)) return [];
-  const fitting = await recall(services, ownerId, question, { limit: fittingSummaries * 3, signal });
+  const fitting = await recall(services, ownerId, question, {
+    limit: fittingSummaries * 3,
+    runId,
+    signal,
+  });
   const ids = fitting.filter(({ kind }) => kind === "memory").map(({ id }) => id);
   const columns = {
     id: memories.id,

@@ -300,6 +300,21 @@ test("B9 a user at a cap waits, one who may spend nothing is remembered by rule,
   expect(await run(paid)).toEqual({ parts: 2, memories: 2 });
 });
 
+test("a memory counts for the API key that asked last, and is not refused by its cap", async () => {
+  const { db } = fixture.services;
+  const conversationId = await say([[9, "I like linen."]]);
+  const [question] = await db
+    .select()
+    .from(schema.assistantMessages)
+    .where(eq(schema.assistantMessages.conversationId, conversationId));
+  const asked = { questionId: question?.id ?? "", conversationId, ownerId, status: "completed" } as const;
+  await db.insert(schema.assistantRuns).values({ id: newId(), ...asked, apiKeyId: "a key" });
+  await db.insert(schema.keyCaps).values({ keyId: "a key", userId: ownerId, usd: 0, period: "day" });
+  expect(await run()).toEqual({ parts: 1, memories: 1 });
+  const calls = await db.select().from(schema.modelCalls).where(eq(schema.modelCalls.ownerId, ownerId));
+  expect(calls.map(({ apiKeyId }) => apiKeyId)).toEqual(["a key"]);
+});
+
 test("what is worth nothing is marked and not remembered; a paused user's words neither", async () => {
   const conversationId = await say([[5, "Hello!"]]);
   llm.answer = () => ({ text: JSON.stringify({ summary: " ", tags: [] }) });
@@ -320,7 +335,7 @@ test("parts are cut where the talk was silent", () => {
 
 test("without a model the user's words are the memory, with the jobs that were started", () => {
   const message = (text: string) => ({ id: newId(), text, at: new Date() });
-  const part = { ownerId, conversationId: newId(), jobs: ["Upscale a picture"] };
+  const part = { ownerId, conversationId: newId(), apiKeyId: null, jobs: ["Upscale a picture"] };
   const messages = [message("I like  linen."), message(""), message("Linen dresses, please.")];
   expect(summarizeByRule({ ...part, messages })).toEqual({
     summary: "The user said: I like linen. / Linen dresses, please. Started: Upscale a picture.",

@@ -155,6 +155,7 @@ async function summarize(
   const messages = said.map(({ text, at }) => ({ at: at.toISOString(), text }));
   const call = {
     runId: null,
+    causedByKeyId: part.apiKeyId,
     ownerId: part.ownerId,
     stage: "archivist",
     model,

@@ -2,7 +2,7 @@ import { and, eq, inArray } from "drizzle-orm";
 import { type QuestionAnalysis, type QuestionContext, schema } from "../../db/index.ts";
 import type { Services } from "../../services.ts";
 import { type Prompt, readPrompt } from "../prompts.ts";
-import { recall, type RecallHit } from "../recall/recall.ts";
+import { recall, type RecallHit, type RecallOptions } from "../recall/recall.ts";
 import type { QuestionRow } from "../life.ts";
 import { dayOf, periodOf, todayIn } from "../../platform/days.ts";
 import { isMemoryPaused, readTimeZone } from "../settings.ts";
@@ -24,7 +24,7 @@ export async function assemble(services: Services, run: QuestionRow, share = 1):
   ]);
   const { ownerId, conversationId, analysis } = run;
   const question = turns.at(-1)?.content ?? "";
-  const hits = await findMemory(services, { ownerId, conversationId, question, analysis });
+  const hits = await findMemory(services, { runId: run.id, ownerId, conversationId, question, analysis });
   const material = { turns, hits, timeZone, share };
   const { context } = await buildContext(services, { responder, assembler }, material);
   return context;
@@ -82,7 +82,7 @@ export async function buildContext(
   return { context, intro };
 }
 
-interface Looked {
+interface Looked extends Pick<RecallOptions, "runId"> {
   readonly ownerId: string;
   /** Whose turns are not looked for: the context has them already. Null when they are not stored. */
   readonly conversationId: string | null;
@@ -93,13 +93,13 @@ interface Looked {
 
 /** What the memory has: summaries that the analyzer chose, then what `recall` finds for its words. */
 export async function findMemory(services: Services, looked: Looked): Promise<RecallHit[]> {
-  const { ownerId, conversationId, question, analysis, signal } = looked;
+  const { runId = null, ownerId, conversationId, question, analysis, signal } = looked;
   if (!analysis?.needsContext || analysis.contextType === "none") return [];
   if (await isMemoryPaused(services, ownerId)) return [];
   const query = [question, ...(analysis.isByRule ? [] : analysis.searchKeywords)].join(" ");
   const { timeScope } = analysis;
   const period = timeScope && periodOf(await readTimeZone(services, ownerId), timeScope);
-  const options = { limit: maxHits * 2, period, ...(signal ? { signal } : {}) };
+  const options = { limit: maxHits * 2, period, runId, ...(signal ? { signal } : {}) };
   const [chosen, found] = await Promise.all([
     readChosen(services, ownerId, analysis),
     recall(services, ownerId, query, options),

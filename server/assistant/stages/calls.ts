@@ -20,6 +20,8 @@ export type CallServices = Pick<Services, "db" | "env" | "config" | "log"> &
 export interface CallFor {
   /** Null for calls outside of a question. */
   readonly runId: string | null;
+  /** The API key that a call outside of a question follows from: it counts for the key's cap, which does not refuse it. */
+  readonly causedByKeyId?: string | null;
   /** Who pays. */
   readonly ownerId: string;
   readonly stage: (typeof modelCalls.$inferSelect)["stage"];
@@ -216,29 +218,20 @@ const perMillion = 1_000_000;
 
 /** Stores the intent with the most that the call can cost, under the caps. */
 async function begin(services: CallServices, call: CallFor, number: number): Promise<string> {
-  const { runId, ownerId, stage, model, promptVersion, inputTokens } = call;
+  const { runId, causedByKeyId = null, ownerId, stage, model, promptVersion, inputTokens } = call;
   const { inputUsd, outputUsd } = model.price;
   const expectedUsd = (inputTokens * inputUsd + model.maxOutputTokens * outputUsd) / perMillion;
   const id = newId();
-  const apiKeyId = sql`(select api_key_id from ${assistantRuns} where id = ${runId}::uuid)`;
-  const row = {
-    id,
-    runId,
-    apiKeyId,
-    ownerId,
-    stage,
-    try: number,
-    model: model.id,
-    promptVersion,
-    expectedUsd,
-  };
+  const askedBy = sql`(select api_key_id from ${assistantRuns} where id = ${runId}::uuid)`;
+  const apiKeyId = sql`coalesce(${askedBy}, ${causedByKeyId})`;
+  const row = { id, runId, apiKeyId, ownerId, stage, try: number, model: model.id, promptVersion };
   try {
     await services.db.transaction(async (tx) => {
       if (expectedUsd > 0) {
         await lockSpend(tx);
-        await checkCaps(tx, services.config, { ownerId, apiKeyId, priceUsd: expectedUsd });
+        await checkCaps(tx, services.config, { ownerId, apiKeyId: askedBy, priceUsd: expectedUsd });
       }
-      await tx.insert(modelCalls).values(row);
+      await tx.insert(modelCalls).values({ ...row, expectedUsd });
     });
   } catch (error) {
     if (isAppError(error) && error.code === "budget_exceeded")

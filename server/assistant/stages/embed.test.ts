@@ -1,7 +1,9 @@
 import { startLlm } from "@atelier/testing/llm";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { eq } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { schema } from "../../db/index.ts";
+import { newId } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { addSpeaker, importTalks } from "../import-talks.ts";
 import { addMemory, deleteMemory, editMemory } from "../memories.ts";
@@ -158,6 +160,41 @@ test("M1 a user at a cap of spending waits, others do not, and nothing is spent 
   const hits = await recall(paid, poor, "linen", { limit: 5 });
   expect(hits.map(({ text }) => text)).toEqual(["I like linen."]);
   expect(llm.embeddings).toHaveLength(before);
+});
+
+test("calls of a question, and later ones about its talk, count for the API key that asked; only the first are refused by its cap", async () => {
+  const ownerId = await addUser("I like linen.", "I like silk.");
+  await addUser("I like satin.");
+  const { db } = services;
+  const [question] = await db
+    .select()
+    .from(schema.assistantMessages)
+    .where(eq(schema.assistantMessages.ownerId, ownerId));
+  if (!question) throw new Error("nothing was said");
+  const runId = newId();
+  const asked = { questionId: question.id, conversationId: question.conversationId, ownerId };
+  await db
+    .insert(schema.assistantRuns)
+    .values({ id: runId, ...asked, apiKeyId: "a key", status: "completed" });
+  await db.insert(schema.keyCaps).values({ keyId: "a key", userId: ownerId, usd: 0.001, period: "day" });
+  expect(await run(paid)).toBe(3);
+  const counted = async () =>
+    (await db.execute(`select api_key_id as key, cost_usd as usd from model_calls order by api_key_id`)).map(
+      (row) => [row["key"], row["usd"]],
+    );
+  expect(await counted()).toEqual([
+    ["a key", 0.06],
+    [null, 0.03],
+  ]);
+  expect(await recall(paid, ownerId, "linen", { limit: 5, runId })).not.toEqual([]);
+  expect(await counted()).toHaveLength(2);
+  await db.update(schema.keyCaps).set({ usd: 1 });
+  await recall(paid, ownerId, "linen", { limit: 5, runId });
+  expect(await counted()).toEqual([
+    ["a key", 0.06],
+    ["a key", 0.01],
+    [null, 0.03],
+  ]);
 });
 
 test("texts of guests are not sent to a model that costs money, nor those of a paused memory", async () => {

@@ -10,14 +10,13 @@ import {
 } from "../recall/vector-log.ts";
 import { mirrorVectors } from "../recall/mirror.ts";
 import { encodeVector, findDimensions, maxDimensions } from "../../meaning/index.ts";
-import { callModel, type CallServices } from "./calls.ts";
+import { type CallFor, callModel, type CallServices } from "./calls.ts";
 import { ModelError } from "./model-errors.ts";
 import { openVectorModel } from "./open-model.ts";
 import { type PartRound, startRound } from "./part-round.ts";
 import { cutToTokens, loadTokenCounter } from "./tokens.ts";
 
-interface EmbedInput {
-  readonly ownerId: string;
+interface EmbedInput extends Pick<CallFor, "ownerId" | "runId" | "causedByKeyId"> {
   readonly model: VectorModel;
   readonly texts: readonly string[];
   readonly signal: AbortSignal;
@@ -26,16 +25,16 @@ interface EmbedInput {
 /** Vectors of texts of one user, made in one call that this user pays. Throws `ModelError`. */
 async function embedTexts(
   services: CallServices,
-  { ownerId, model, texts, signal, ...limits }: EmbedInput & { readonly tries?: number },
+  { model, texts, signal, ...payer }: EmbedInput & { readonly tries?: number },
 ): Promise<number[][]> {
   const { dimensions, maxInputTokens } = services.config.assistant.embedding;
   const count = await loadTokenCounter();
   const values = texts.map((text) => cutToTokens(count, text, maxInputTokens));
   const inputTokens = values.reduce((sum, value) => sum + count(value), 0);
-  const call = { runId: null, ownerId, stage: "embedding", model, promptVersion: null, inputTokens } as const;
+  const call = { stage: "embedding", model, promptVersion: null, inputTokens } as const;
   return callModel(
     services,
-    { ...call, ...limits },
+    { ...call, ...payer },
     {
       signal,
       make: async ({ abortSignal, maxRetries }) => {
@@ -154,8 +153,9 @@ async function embedNext(services: CallServices, round: Round): Promise<boolean>
   const leftOut = { textIds: parts.leftOut(), ownerIds: [...skipped] };
   const found = await findUnembedded(services, { model, after, leftOut, isRecent });
   const inOrder = found.toSorted((a, b) => parts.failuresOf(a.id) - parts.failuresOf(b.id));
-  for (const [ownerId, texts] of Map.groupBy(inOrder, (text) => text.ownerId))
-    if (!(await embedOwner(services, round, { ownerId, texts }))) return false;
+  for (const [ownerId, own] of Map.groupBy(inOrder, (text) => text.ownerId))
+    for (const [apiKeyId, texts] of Map.groupBy(own, (text) => text.apiKeyId))
+      if (!(await embedOwner(services, round, { ownerId, apiKeyId, texts }))) return false;
   round.after = found.at(-1)?.id ?? after;
   if (found.length > 0) return true;
   if (parts.takeFailed()) {
@@ -171,14 +171,15 @@ async function embedNext(services: CallServices, round: Round): Promise<boolean>
  * The texts of one user, in calls of `batchSize`, and of fewer where some failed before, so that the one at fault is found; a
  * user at a cap of spending waits. False when the work is lost.
  */
-async function embedOwner(services: CallServices, round: Round, { ownerId, texts }: Part): Promise<boolean> {
+async function embedOwner(services: CallServices, round: Round, part: Part): Promise<boolean> {
+  const { ownerId, texts } = part;
   const { batchSize } = services.config.assistant.embedding;
   const failures = Math.max(0, ...texts.map(({ id }) => round.parts.failuresOf(id)));
   const size = Math.max(1, Math.floor(batchSize / 2 ** failures));
   try {
     for (let at = 0; at < texts.length; at += size) {
       if (round.signal.aborted || !(await renewTurn(services, round.turn))) return false;
-      await embedPart(services, round, { ownerId, texts: texts.slice(at, at + size) });
+      await embedPart(services, round, { ...part, texts: texts.slice(at, at + size) });
     }
   } catch (error) {
     if (!(error instanceof ModelError) || error.reach !== "owner") throw error;
@@ -187,18 +188,25 @@ async function embedOwner(services: CallServices, round: Round, { ownerId, texts
   return true;
 }
 
-interface Part {
-  readonly ownerId: string;
+interface Part extends Pick<Unembedded, "ownerId" | "apiKeyId"> {
   readonly texts: readonly Unembedded[];
 }
 
 /** One call, stored. A text that fails is found by halving: one that is too long for the model is left out for good. */
-async function embedPart(services: CallServices, round: Round, { ownerId, texts }: Part): Promise<void> {
+async function embedPart(services: CallServices, round: Round, part: Part): Promise<void> {
+  const { ownerId, apiKeyId, texts } = part;
   const { model, parts, signal } = round;
   const values = texts.map(({ text }) => `${model.documentPrefix}${text}`);
   const ids = texts.map(({ id }) => id);
   try {
-    const vectors = await embedTexts(services, { ownerId, model, texts: values, signal });
+    const vectors = await embedTexts(services, {
+      runId: null,
+      causedByKeyId: apiKeyId,
+      ownerId,
+      model,
+      texts: values,
+      signal,
+    });
     parts.noteAnswer();
     await store(services, round, { ownerId, texts, vectors });
     parts.noteDone(ids);
@@ -213,15 +221,15 @@ async function embedPart(services: CallServices, round: Round, { ownerId, texts 
     }
     if (texts.length === 1) return store(services, round, { ownerId, texts, vectors: [[]] });
     const half = Math.ceil(texts.length / 2);
-    await embedPart(services, round, { ownerId, texts: texts.slice(0, half) });
-    await embedPart(services, round, { ownerId, texts: texts.slice(half) });
+    await embedPart(services, round, { ...part, texts: texts.slice(0, half) });
+    await embedPart(services, round, { ...part, texts: texts.slice(half) });
   }
 }
 
 async function store(
   services: CallServices,
   round: Round,
-  { ownerId, texts, vectors }: Part & { readonly vectors: readonly (readonly number[])[] },
+  { ownerId, texts, vectors }: Omit<Part, "apiKeyId"> & { readonly vectors: readonly (readonly number[])[] },
 ): Promise<void> {
   const { model } = round;
   const dimensions = vectors[0]?.length ?? 0;

@@ -177,7 +177,7 @@ export function toolsFor(services: Services, { run, submitter, show }: ToolConte
         orReason(services, async () => {
           if (await isMemoryPaused(services, ownerId)) return { memories: [] };
           const period = periodOf(await readTimeZone(services, ownerId), { from, to });
-          const hits = await recall(services, ownerId, query, { limit: maxFound, period });
+          const hits = await recall(services, ownerId, query, { limit: maxFound, period, runId: run.id });
           return { memories: hits.map(({ text, from: since, to: until }) => ({ text, since, until })) };
         }),
     }),

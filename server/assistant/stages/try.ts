@@ -111,7 +111,7 @@ function analyzing(
   asked: Question & Pick<TrialInput, "ownerId" | "signal">,
   promptedOf: PromptedOf,
 ): Attempt {
-  const reading = collectMaterial(services, asked);
+  const reading = collectMaterial(services, { ...asked, runId: null });
   return async (prompt) => {
     const { value, usage } = await askAnalyzer(services, promptedOf(prompt), await reading);
     const { isByRule: _, ...analysis } = value;

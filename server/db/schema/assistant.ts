@@ -152,7 +152,7 @@ export const modelCalls = pgTable(
     id: uuid("id").primaryKey(),
     runId: uuid("run_id").references(() => assistantRuns.id, { onDelete: "set null" }),
     ownerId: text("owner_id").references(() => users.id, { onDelete: "set null" }),
-    /** Of the question; null for calls outside of one. */
+    /** Of the question, or of the talk that a call is about later. */
     apiKeyId: text("api_key_id"),
     stage: text("stage")
       .$type<"analyzer" | "responder" | "archivist" | "trial" | "embedding" | "improvement" | "describer">()
