@@ -4,7 +4,14 @@ import { and, eq, inArray, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { addToBoard, createBoard } from "../boards/index.ts";
 import { schema } from "../db/index.ts";
-import { changeImage, getImage, removeImages, restoreImages } from "../images/index.ts";
+import {
+  changeImage,
+  chooseTop,
+  getImage,
+  listImages,
+  removeImages,
+  restoreImages,
+} from "../images/index.ts";
 import { newId } from "../platform/index.ts";
 import {
   dismissDuplicates,
@@ -139,6 +146,39 @@ test("the kept picture gets a description when it has none, with whose it is, an
   const { description: ___, describedBy: ____, ...after } = own.after;
   await undoMerge(services, { ownerId, ...own, before, after });
   expect(await described()).toEqual(["Mine", "owner"]);
+});
+
+test("the kept picture shows its stack where a removed one did, until that is back", async () => {
+  const { services } = opened;
+  const [keepId, one] = await addPair();
+  const [newer, apart] = [await add(), await add()];
+  await services.db
+    .update(images)
+    .set({ stackId: newId() })
+    .where(inArray(images.id, [keepId, one, newer]));
+  const choose = (id: string) => chooseTop(services, { ownerId, id, onTop: true });
+  const shown = async () => {
+    const { items } = await listImages(services, { ownerId, limit: 50, stacks: true });
+    return items.map(({ id }) => id).filter((id) => [keepId, one, newer].includes(id));
+  };
+  await choose(one);
+  await choose(apart);
+  const merge = await mergeDuplicates(services, { ownerId, keepId, removeIds: [one, apart] });
+  expect(await shown()).toEqual([keepId]);
+  await undoMerge(services, { ownerId, ...merge });
+  expect(await shown()).toEqual([one]);
+  const again = await mergeDuplicates(services, { ownerId, keepId, removeIds: [one] });
+  await choose(newer);
+  await undoMerge(services, { ownerId, ...again });
+  expect(await shown()).toEqual([newer]);
+  await choose(keepId);
+  await undoMerge(services, {
+    ownerId,
+    ...(await mergeDuplicates(services, { ownerId, keepId, removeIds: [one] })),
+  });
+  expect(await shown()).toEqual([keepId]);
+  const alone = await mergeDuplicates(services, { ownerId, keepId: one, removeIds: [apart] });
+  expect(alone.after.toppedAt).toBeNull();
 });
 
 test("a description that the owner emptied stays empty", async () => {

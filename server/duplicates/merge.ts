@@ -25,6 +25,8 @@ const marks = z.strictObject({
   /** Merges that a page of the version before noted have none. */
   description: z.string().max(10_000).optional(),
   describedBy: z.enum(["file", "model", "owner"]).nullish(),
+  /** As `description`; null: not chosen as the top of its stack. */
+  toppedAt: z.iso.datetime().nullish(),
 });
 
 /** What a merge did, from which `undoMerge` takes it back. */
@@ -57,7 +59,7 @@ interface MergeInput extends z.output<typeof mergeSchema> {
 }
 
 /**
- * Keeps one of the owner's pictures and moves others to the trash; boards, tags, rating, star, a title, a description, its places in the wardrobe
+ * Keeps one of the owner's pictures and moves others to the trash; boards, tags, rating, star, a title, a description, the top of their stack, its places in the wardrobe
  * and in links go to the kept one. Returns what `undoMerge` takes back. Throws `not_found` without the kept one, and when none of
  * the others is there.
  */
@@ -80,7 +82,7 @@ async function mergeIn(tx: Tx, { ownerId, keepId, removeIds }: MergeInput): Prom
   if (!kept || kept.role === "mask" || removed.length === 0) throw new AppError("not_found");
   const removedIds = removed.map(({ id }) => id);
   const { rating, starred, title, description, describedBy } = kept;
-  const before = { rating, starred, title, description, describedBy };
+  const before = { rating, starred, title, description, describedBy, ...topOf(kept) };
   // What the owner emptied stays empty.
   const described =
     describedBy === "owner" ? kept : ([kept, ...removed].find((row) => row.description !== "") ?? kept);
@@ -90,6 +92,7 @@ async function mergeIn(tx: Tx, { ownerId, keepId, removeIds }: MergeInput): Prom
     title: kept.title || (removed.find(({ title }) => title !== "")?.title ?? ""),
     description: described.description,
     describedBy: described.describedBy,
+    ...topOf(rows.filter((row) => stackIdOf(row) === stackIdOf(kept)).reduce(lastChosen, kept)),
   };
   const moved = { ownerId, keepId, removedIds };
   const [tagIds, boardIds, places] = [
@@ -97,13 +100,26 @@ async function mergeIn(tx: Tx, { ownerId, keepId, removeIds }: MergeInput): Prom
     await addBoards(tx, moved),
     await movePlaces(tx, moved),
   ];
-  await tx.update(images).set(after).where(eq(images.id, keepId));
+  const toppedAt = after.toppedAt === null ? null : new Date(after.toppedAt);
+  await tx
+    .update(images)
+    .set({ ...after, toppedAt })
+    .where(eq(images.id, keepId));
   await tx
     .update(images)
     .set({ deletedAt: sql`now()` })
     .where(inArray(images.id, removedIds));
   return { keepId, removedIds, before, after, tagIds, boardIds, places };
 }
+
+type Row = typeof images.$inferSelect;
+const stackIdOf = ({ stackId, id }: Row) => stackId ?? id;
+
+const lastChosen = (one: Row, other: Row) => (Number(other.toppedAt) > Number(one.toppedAt) ? other : one);
+
+export const topOf = ({ toppedAt }: Row) => ({
+  toppedAt: toppedAt?.toISOString() ?? null,
+});
 
 interface Moved {
   readonly ownerId: string;

@@ -4,7 +4,7 @@ import { schema, type Tx } from "../db/index.ts";
 import { cleanDescription, cleanTitle, restoreImages } from "../images/index.ts";
 import { AppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { type Merge, undoMergeSchema } from "./merge.ts";
+import { type Merge, topOf, undoMergeSchema } from "./merge.ts";
 
 const { boardImages, images, imageTags, tags, linkImages, links, wardrobeItems } = schema;
 
@@ -60,7 +60,7 @@ export async function undoMerge(
 }
 
 async function takeFromKept(tx: Tx, merge: OwnMerge): Promise<string[]> {
-  const { ownerId, keepId, removedIds, before, after, tagIds, boardIds, places } = merge;
+  const { ownerId, keepId, removedIds, tagIds, boardIds, places } = merge;
   const rows = await tx
     .select()
     .from(images)
@@ -73,17 +73,7 @@ async function takeFromKept(tx: Tx, merge: OwnMerge): Promise<string[]> {
   for (const place of places)
     if (back.includes(place.imageId)) await movePlaceBack(tx, { ...place, ownerId, keepId });
   if (back.length === 0 || !isWhole(merge, back)) return back;
-  await tx
-    .update(images)
-    .set({
-      rating: kept.rating === after.rating ? before.rating : kept.rating,
-      starred: kept.starred === after.starred ? before.starred : kept.starred,
-      title: kept.title === after.title ? cleanTitle(before.title) : kept.title,
-      ...(kept.description === after.description && before.description !== undefined
-        ? { description: cleanDescription(before.description), describedBy: before.describedBy ?? null }
-        : {}),
-    })
-    .where(eq(images.id, keepId));
+  await tx.update(images).set(marksBack(kept, merge)).where(eq(images.id, keepId));
   const ownTags = tx.select({ id: tags.id }).from(tags).where(eq(tags.ownerId, ownerId));
   await tx
     .delete(imageTags)
@@ -94,6 +84,21 @@ async function takeFromKept(tx: Tx, merge: OwnMerge): Promise<string[]> {
     .delete(boardImages)
     .where(and(eq(boardImages.imageId, keepId), inArray(boardImages.boardId, boardIds)));
   return back;
+}
+
+/** Those of before, but for what was changed since. */
+function marksBack(kept: typeof images.$inferSelect, { before, after }: Merge) {
+  return {
+    rating: kept.rating === after.rating ? before.rating : kept.rating,
+    starred: kept.starred === after.starred ? before.starred : kept.starred,
+    title: kept.title === after.title ? cleanTitle(before.title) : kept.title,
+    ...(kept.description === after.description && before.description !== undefined
+      ? { description: cleanDescription(before.description), describedBy: before.describedBy ?? null }
+      : {}),
+    ...(topOf(kept).toppedAt === after.toppedAt && before.toppedAt !== undefined
+      ? { toppedAt: before.toppedAt === null ? null : new Date(before.toppedAt) }
+      : {}),
+  };
 }
 
 type PlaceBack = Merge["places"][number] & { readonly ownerId: string; readonly keepId: string };
