@@ -572,6 +572,13 @@ describe("groups", () => {
     [{ realm_access: { roles: ["editor"] } }, "realm_access.roles", ["editor"]],
     [{ "https://example.org/groups": ["art"] }, "https://example.org/groups", ["art"]],
     [{ groups: "art" }, "groups", ["art"]],
+    [
+      { groups: "art, night admins ,/b," },
+      "groups",
+      ["art, night admins ,/b,", "art", "night admins", "/b", "b"],
+    ],
+    [{ groups: "" }, "groups", []],
+    [{ groups: ["art,admins"] }, "groups", ["art,admins"]],
     [{ groups: [1, null, {}, "art"] }, "groups", ["art"]],
     [{ groups: null }, "groups.deep.er", []],
     [

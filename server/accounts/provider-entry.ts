@@ -36,8 +36,9 @@ export async function currentVisit(): Promise<ProviderVisit | null> {
 }
 
 /**
- * Groups by a claim, whose dots lead into objects; one string counts as a list of it. Keycloak's `/staff` is also `staff`,
- * Zitadel names roles as members of an object, Casdoor as objects with a name.
+ * Groups by a claim, whose dots lead into objects; one string is a name and a list with commas. It is not cut at spaces, which
+ * names have: "night admins" makes nobody an admin. Keycloak's `/staff` is also `staff`, Zitadel names roles as members of an
+ * object, Casdoor as objects with a name.
  */
 export function groupsOf(claims: Claims, claim: string): ReadonlySet<string> {
   const value = claimOf(claims, claim);
@@ -50,7 +51,9 @@ export function groupsOf(claims: Claims, claim: string): ReadonlySet<string> {
 const namesIn = (value: unknown): readonly unknown[] =>
   typeof value === "object" && value !== null
     ? Object.keys(value).filter((name) => Boolean(ownField(value, name)))
-    : [value];
+    : typeof value === "string"
+      ? [value, ...value.split(",").map((name) => name.trim())].filter((name) => name !== "")
+      : [];
 
 const nameOfGroup = (group: unknown): unknown =>
   typeof group === "string" ? group : ownField(group, "name");
