@@ -69,7 +69,10 @@ export const maxJsonBytes = 1_048_576;
 export const isJson = ({ headers }: Pick<Request, "headers">): boolean =>
   /^application\/json\b/i.test(headers.get("content-type") ?? "");
 
-/** The body of a request; null when it is larger than `maxBytes`, which is noticed without reading on. */
+/**
+ * The body of a request, unpacked; null when it is larger than `maxBytes`, which is noticed without reading on. Throws
+ * `bad_request` for another packing than gzip.
+ */
 export async function readLimited(
   request: Pick<Request, "headers" | "body">,
   maxBytes: number,
@@ -77,7 +80,7 @@ export async function readLimited(
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) return null;
   const chunks: Uint8Array[] = [];
   let sizeBytes = 0;
-  for await (const chunk of request.body ?? []) {
+  for await (const chunk of unpacked(request)) {
     sizeBytes += chunk.byteLength;
     if (sizeBytes > maxBytes) return null;
     chunks.push(chunk);
@@ -89,6 +92,24 @@ export async function readLimited(
     offset += chunk.byteLength;
   }
   return body;
+}
+
+async function* unpacked({ headers, body }: Pick<Request, "headers" | "body">): AsyncGenerator<Uint8Array> {
+  const packing = headers.get("content-encoding")?.trim().toLowerCase() ?? "";
+  if (!body || packing === "" || packing === "identity") return yield* body ?? [];
+  if (packing !== "gzip" && packing !== "x-gzip")
+    throw new AppError(
+      "bad_request",
+      "Send the body as it is or packed with gzip: no other Content-Encoding is read.",
+    );
+  try {
+    yield* body.pipeThrough(new DecompressionStream("gzip"));
+  } catch (cause) {
+    if (!(cause instanceof TypeError)) throw cause;
+    throw new AppError("bad_request", "The body is not packed with gzip, as its Content-Encoding says.", {
+      cause,
+    });
+  }
 }
 
 /** Whether the browser reports that a page of another site caused the request. */

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { addNode } from "@atelier/testing/jobs";
 import {
   createTestServices,
@@ -71,6 +72,29 @@ describe("problems", () => {
     expect((await post({ "content-type": "text/plain" }, "{}")).status).toBe(400);
     const large = await post(json, JSON.stringify({ prompt: "x".repeat(maxJsonBytes) }));
     expect(await problemOf(large)).toMatchObject({ status: 413, code: "request_too_large" });
+  });
+
+  test("a body is read packed with gzip, no further than any other, and refused packed in another way", async () => {
+    const post = (packing: string, body: Uint8Array<ArrayBuffer>) => {
+      const headers = { ...bearer(), ...json, "content-encoding": packing };
+      return app.fetch(new Request(`${testOrigin}/api/v1/jobs/estimate`, { method: "POST", headers, body }));
+    };
+    const request = JSON.stringify({ kind: "text_to_image", params: { prompt: "a fox" } });
+    for (const packing of ["gzip", "X-GZip"])
+      expect((await post(packing, gzipSync(request))).status).toBe(200);
+    const bomb = gzipSync(Buffer.alloc(100 * maxJsonBytes, " "));
+    expect(await problemOf(await post("gzip", bomb))).toMatchObject({ code: "request_too_large" });
+    const refused = [
+      await post("br", brotliCompressSync(request)),
+      await post("gzip", Buffer.from(request)),
+      await post("gzip", gzipSync(request).subarray(0, 20)),
+      await post("gzip, gzip", gzipSync(gzipSync(request))),
+    ];
+    for (const answer of refused)
+      expect(await problemOf(answer)).toMatchObject({
+        code: "bad_request",
+        detail: expect.stringMatching(/gzip/),
+      });
   });
 });
 
