@@ -15,6 +15,8 @@ const { providerAttempts } = schema;
 
 /** An attempt that has to be asked about; the times are judged by the database's clock. */
 export interface DueAttempt extends Attempt {
+  /** Of the request that submitted the job. */
+  readonly requestId: string | null;
   readonly isOverdue: boolean;
   /** Since its call was begun. */
   readonly ageMs: number;
@@ -53,11 +55,13 @@ export async function takeDueAttempts(
         and (a.next_poll_at <= clock_timestamp() or exists (select 1 from ${jobs} j
           where j.provider_attempt_id = a.id and j.status = 'processing' and j.cancel_requested_at is not null))
       order by a.next_poll_at limit ${limit} for update skip locked)
-    returning *, coalesce(deadline_at < clock_timestamp(), false) as is_overdue,
+    returning *, (select j.request_id from ${jobs} j where j.id = ${providerAttempts.jobId}) as request_id,
+      coalesce(deadline_at < clock_timestamp(), false) as is_overdue,
       (extract(epoch from clock_timestamp() - created_at) * 1000)::float8 as age_ms,
       (extract(epoch from clock_timestamp() - coalesce(accepted_at, created_at)) * 1000)::float8 as accepted_ms`);
   return rows.map((row) => ({
     ...attemptFromRow(row),
+    requestId: typeof row["request_id"] === "string" ? row["request_id"] : null,
     isOverdue: row["is_overdue"] === true,
     ageMs: Number(row["age_ms"]),
     acceptedMs: Number(row["accepted_ms"]),

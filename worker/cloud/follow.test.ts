@@ -16,7 +16,7 @@ import { addTinyGateModel, pictureOf } from "@atelier/testing/content-gate";
 import { addNode, addOwner } from "@atelier/testing/jobs";
 import { readSample } from "@atelier/testing/pictures";
 import { whileCut } from "@atelier/testing/postgres";
-import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { captureLog, createTestServices, type TestServices } from "@atelier/testing/services";
 import { listObjects } from "@atelier/server/storage";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
@@ -107,11 +107,15 @@ async function acceptedJob({
   return { jobId, keyId, nodeId };
 }
 
-function start({ keyId, nodeId }: { keyId: string; nodeId: string }, client = clientOf("replicate")) {
+function start(
+  { keyId, nodeId }: { keyId: string; nodeId: string },
+  client = clientOf("replicate"),
+  services = opened.services,
+) {
   const baseUrl = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
   const access = { name: "replicate", baseUrl, apiKey: "canary-key", webhookSecret: null } as const;
   return startFollowing(
-    opened.services,
+    services,
     { keys: [{ provider: "replicate", keyId, access }], clientOf: () => client },
     { current: () => ({ id: nodeId, name: "test" }) } as never,
   );
@@ -120,9 +124,9 @@ function start({ keyId, nodeId }: { keyId: string; nodeId: string }, client = cl
 async function follow(
   { jobId, keyId, nodeId }: Awaited<ReturnType<typeof acceptedJob>>,
   client?: ProviderClient,
+  services = opened.services,
 ) {
-  const { services } = opened;
-  const loop = start({ keyId, nodeId }, client);
+  const loop = start({ keyId, nodeId }, client, services);
   const attempt = async () => (await attemptsOf(services.db, jobId))[0];
   try {
     await vi.waitUntil(
@@ -489,6 +493,22 @@ test.each([
     expect(job).toMatchObject({ status: end });
   },
 );
+
+test("the lines of a look carry the id of the request that submitted the job", async () => {
+  const { services } = opened;
+  const { log, lines } = captureLog();
+  answer = '{"status":"failed","error":"out of memory"}';
+  const ids = ["from-the-web", null];
+  for (const requestId of ids) {
+    const accepted = await acceptedJob();
+    await services.db.update(schema.jobs).set({ requestId }).where(eq(schema.jobs.id, accepted.jobId));
+    await follow(accepted, undefined, { ...services, log });
+  }
+  const told = lines
+    .map((line) => JSON.parse(line) as { msg: string; requestId?: string })
+    .filter(({ msg }) => msg === "run failed at the provider");
+  expect(told.map(({ requestId = null }) => requestId)).toEqual(ids);
+});
 
 test("E7 a late follower ends nothing that another process follows by now", async () => {
   const { services } = opened;

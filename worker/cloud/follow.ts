@@ -85,7 +85,8 @@ interface Following {
 /** One look at an attempt. Never throws: what fails is tried again at the next look, until the deadline. */
 async function follow({ services, providers, stopped }: Following, attempt: DueAttempt): Promise<void> {
   const { keys, clientOf } = providers;
-  const log = services.log.child({ jobId: attempt.jobId, provider: attempt.provider });
+  const { jobId, provider, requestId } = attempt;
+  const log = services.log.child({ jobId, provider, ...(requestId === null ? {} : { requestId }) });
   const key = keys.find(({ keyId }) => keyId === attempt.keyId);
   if (!key) return;
   const followed = {
