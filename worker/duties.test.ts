@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { cancel, claim, handBack, type Lease, noteSubmission } from "@atelier/server/jobs";
+import { readTurnFigures } from "@atelier/server/leases";
+import { loadMessages } from "@atelier/server/words";
 import {
   type ComfySimulator,
   type PromptStory,
@@ -10,11 +12,34 @@ import {
 import { addJob, addNode, addOwner, localOffers, type TestOwner, testQueue } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { postPrompt } from "./clients/comfyui/index.ts";
-import { cancelOrphanedPrompts } from "./duties.ts";
+import { cancelOrphanedPrompts, startDuties } from "./duties.ts";
 import { createServerPool, createSources, type ServerPool } from "./servers/index.ts";
 
 let opened: TestServices;
 afterAll(() => opened.close());
+
+/** Their loops begin later, or need a model. */
+const withLoopsOfTheirOwn = ["archivist", "descriptions of pictures", "picture vectors", "vectors"];
+
+test("a worker does all recurring work that the admin's page has a name for", async () => {
+  const fixture = await createTestServices();
+  const { services } = fixture;
+  const { names } = (await loadMessages("en")).admin.duties;
+  const awaited = Object.values(names).filter((name) => !withLoopsOfTheirOwn.includes(name));
+  const duties = startDuties(services);
+  onTestFinished(async () => {
+    await duties.stop();
+    await fixture.close();
+  });
+  await vi.waitFor(
+    async () => {
+      const turns = await readTurnFigures(services);
+      const done = turns.filter(({ doneAgeMs }) => doneAgeMs !== null).map(({ name }) => name);
+      expect(done.toSorted()).toEqual(awaited.toSorted());
+    },
+    { timeout: 60_000, interval: 500 },
+  );
+});
 
 describe("orphaned prompts", () => {
   let owner: TestOwner;
