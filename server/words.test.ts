@@ -3,6 +3,7 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { locales } from "./locales.ts";
 import { pictureLimits } from "./platform/index.ts";
+import { sentenceOfRefusal } from "./queue/index.ts";
 import { shippedLists, shippedStyles } from "./presets/shipped.ts";
 import { loadMessages, retell, retellAll, retellFinding, sentenceOf, wordsIn } from "./words.ts";
 
@@ -91,6 +92,8 @@ test("what the doctor finds is in the catalogue of every language", async () => 
     const words = await wordsIn(locale);
     const retold = (text: string) => retellFinding(text, words);
     expect(told.filter((text) => retold(text) === null)).toEqual([]);
+    const ofScripts = sentenceOfRefusal(new Error("ERR Script tried accessing undeclared key")) ?? "";
+    expect(retold(ofScripts)).toContain("--default_lua_flags=allow-undeclared-keys");
     // Names as of a worker are spelled alike in several languages.
     const same = told.filter((text) => text.split(" ").length > 3 && retold(text) === text);
     expect(same.length > 0).toBe(locale === "en");

@@ -1,9 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { type AddressInfo, createServer } from "node:net";
 import { createSecureContext, TLSSocket } from "node:tls";
+import { symmetricEncrypt } from "better-auth/crypto";
+import { eq, sql } from "drizzle-orm";
 import pg from "pg";
 import { describe, expect, test } from "vitest";
 import { testCertificate } from "@atelier/testing/network";
+import { addUser } from "@atelier/testing/pictures";
 import { createEmptyDatabase, createTestDatabase } from "@atelier/testing/postgres";
 import { createTestServices } from "@atelier/testing/services";
 import { schema } from "../db/index.ts";
@@ -11,6 +14,7 @@ import { retellFinding, wordsIn } from "../words.ts";
 import { findSigner } from "../provenance/signing-key.ts";
 import {
   checkDatabase,
+  checkFactors,
   checkIdleLimit,
   checkOwnSigningKey,
   checkSearchIndex,
@@ -202,6 +206,29 @@ test("A1 a server whose certificate nobody signed that is known is told where to
   const found = await checkDatabase("DATABASE_URL", `postgres://a:b@127.0.0.1:${port}/c?sslmode=require`);
   expect(found).toMatchObject({ isOk: false, message: expect.stringContaining("sslrootcert=FILE") });
   server.close();
+});
+
+test("second factors that this AUTH_SECRET does not open are counted", async () => {
+  const fixture = await createTestServices();
+  const { services } = fixture;
+  const { db, env } = services;
+  const url = env.DATABASE_URL ?? "";
+  for (const [number, key] of [env.AUTH_SECRET ?? "", "the secret of another studio"].entries()) {
+    const userId = await addUser(services);
+    const secret = await symmetricEncrypt({ key, data: "the key of an app" });
+    const factor = { id: `factor-${number}`, userId, secret, backupCodes: "", verified: true };
+    await db.insert(schema.twoFactors).values(factor);
+  }
+  const one = { name: "Second factors", isOk: false };
+  expect(await checkFactors(env, url)).toEqual([
+    { ...one, message: expect.stringContaining("cannot be read (accounts: 1)") },
+  ]);
+  await db.delete(schema.twoFactors).where(eq(schema.twoFactors.id, "factor-1"));
+  expect(await checkFactors(env, url)).toEqual([]);
+  expect(await checkFactors({ ...env, AUTH_SECRET: undefined }, url)).toEqual([]);
+  await db.execute(sql`drop table two_factors`);
+  expect(await checkFactors(env, url)).toEqual([]);
+  await fixture.close();
 });
 
 test("the signing key that the studio made is opened and tried, and is not made for that", async () => {

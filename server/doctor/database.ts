@@ -193,6 +193,33 @@ export async function checkOwnSigningKey(env: Env, url: string): Promise<CheckRe
   }
 }
 
+/** A line where this process cannot read the second factors of some accounts, which then cannot sign in. */
+export async function checkFactors(env: Env, url: string): Promise<CheckResult[]> {
+  if (env.AUTH_SECRET === undefined) return [];
+  const name = "Second factors";
+  const { openDatabase } = await import("../db/index.ts");
+  const { countUnreadableFactors } = await import("../accounts/index.ts");
+  const isPooled = env.DATABASE_POOLER === "transaction";
+  const opened = openDatabase({ url, applicationName: "atelier-doctor", maxConnections: 1, isPooled });
+  try {
+    const count = await countUnreadableFactors({ db: opened.db, env });
+    if (count === 0) return [];
+    return [
+      failed(
+        name,
+        `cannot be read (accounts: ${count}): AUTH_SECRET is another one than when they were set up. Set that one again, or reset them with atelier users reset-factors`,
+      ),
+    ];
+  } catch (error) {
+    const cause = error instanceof Error ? error.cause : null;
+    // A database that is not migrated yet has none.
+    if (cause instanceof Error && "code" in cause && cause.code === undefinedTable) return [];
+    return [warned(name, `could not be read: ${reasonOf(cause ?? error)}`)];
+  } finally {
+    await opened.close();
+  }
+}
+
 /** State of PostgreSQL for a table that does not exist. */
 export const undefinedTable = "42P01";
 

@@ -26,7 +26,14 @@ import {
   within,
 } from "./checks.ts";
 import { checkEverything } from "./checkup.ts";
-import { checkDatabase, checkIdleLimit, checkListen, checkSearchIndex, checkTexts } from "./database.ts";
+import {
+  checkDatabase,
+  checkFactors,
+  checkIdleLimit,
+  checkListen,
+  checkSearchIndex,
+  checkTexts,
+} from "./database.ts";
 import { checkRedis } from "./redis.ts";
 import { checkRoleLimit } from "./role.ts";
 import { checkBucket, checkStoreMark } from "./storage.ts";
@@ -98,7 +105,11 @@ export async function runDatabaseChecks(
     checkSearchIndex(directUrl ?? url),
   ];
   const ofStore = checkStoreMark(env, url).then((one) => [one]);
-  const found = await Promise.all([Promise.all(checks), within("Image store", ofStore, bucketMs)]);
+  const found = await Promise.all([
+    Promise.all(checks),
+    within("Image store", ofStore, bucketMs),
+    checkFactors(env, url),
+  ]);
   return found.flat();
 }
 
