@@ -233,6 +233,41 @@ describe("health", () => {
       }
     });
 
+    test("a database that is late for some seconds, as under load, is neither down nor unready; one that refuses is at once", async () => {
+      const services = { ...fixture.services };
+      const statuses = async () => {
+        const answers = [healthResponse(services), readyResponse(services)];
+        await vi.advanceTimersByTimeAsync(3_000);
+        return (await Promise.all(answers)).map(({ status }) => status);
+      };
+      const asked = vi.spyOn(services.db, "execute");
+      // The driver has timers of its own.
+      vi.useFakeTimers({
+        toFake: ["setTimeout", "clearTimeout", "performance"],
+        shouldAdvanceTime: true,
+      });
+      try {
+        const first = await Promise.all([healthResponse(services), readyResponse(services)]);
+        expect(first.map(({ status }) => status)).toEqual([200, 200]);
+        const held = Promise.withResolvers<never>();
+        asked.mockImplementation(() => held.promise as never);
+        for (const expected of [200, 200, 200, 200, 503]) {
+          vi.advanceTimersByTime(500);
+          expect(await statuses()).toEqual([expected, expected]);
+        }
+        held.reject(new Error("the connection is lost"));
+        asked.mockRestore();
+        vi.advanceTimersByTime(3_000);
+        await healthResponse(services);
+        vi.spyOn(services.db, "execute").mockRejectedValue(new Error("the connection is refused"));
+        vi.advanceTimersByTime(3_000);
+        expect(await statuses()).toEqual([503, 503]);
+      } finally {
+        vi.useRealTimers();
+        vi.restoreAllMocks();
+      }
+    });
+
     test("A3 F32 is not ready with an older schema and says so; a newer one is that of a deployment under way", async () => {
       const { services } = fixture;
       const answer = async () => {
