@@ -31,13 +31,19 @@ interface LoadFailedProps {
   readonly onRetry: () => void;
 }
 
-/** Instead of what could not be read, with a button that reads it again. */
+/** Instead of what could not be read, with a button that reads it again, or the page where that is older than the studio. */
 export function LoadFailed({ error, onRetry }: LoadFailedProps) {
   const t = useTranslations("common");
-  const { title, advice } = useFailureText()(failureOf(error));
+  const reload = useTranslations("errors.outdated")("reload");
+  const failure = failureOf(error);
+  const { title, advice } = useFailureText()(failure);
   return (
     <EmptyState title={title} text={advice}>
-      <Button onClick={onRetry}>{t("tryAgain")}</Button>
+      {failure.code === "outdated" ? (
+        <Button onClick={() => window.location.reload()}>{reload}</Button>
+      ) : (
+        <Button onClick={onRetry}>{t("tryAgain")}</Button>
+      )}
     </EmptyState>
   );
 }
