@@ -1,4 +1,4 @@
-import { and, eq, isNull, type SQL, sql } from "drizzle-orm";
+import { and, eq, inArray, isNull, type SQL, sql } from "drizzle-orm";
 import { type Db, type ImageRole, schema } from "../db/index.ts";
 import type { InputRole, JobKind } from "../engines.ts";
 import { AppError, isId } from "../platform/index.ts";
@@ -238,4 +238,22 @@ export async function findOwnImage(
     .where(which);
   if (!found) throw new AppError("not_found");
   return found;
+}
+
+/** Own pictures in the order of these ids, read at once. Throws `not_found` unless all are there. */
+export async function getImages(
+  { db }: { readonly db: Db },
+  { ownerId, ids }: { readonly ownerId: string; readonly ids: readonly string[] },
+): Promise<ImageView[]> {
+  const rows = await db
+    .select(viewColumns)
+    .from(images)
+    .leftJoin(jobs, eq(jobs.id, images.jobId))
+    .where(and(inArray(images.id, ids.filter(isId)), eq(images.ownerId, ownerId), isNull(images.deletedAt)));
+  const found = new Map(rows.map((row) => [row.image.id, row]));
+  return ids.map((id) => {
+    const row = found.get(id.toLowerCase());
+    if (!row) throw new AppError("not_found");
+    return toImageView(row);
+  });
 }

@@ -98,6 +98,7 @@ export { isPng } from "./formats/png.ts";
 export { readPngTexts, withoutBombs } from "./formats/png-texts.ts";
 export { type PngText, stripPlainPng } from "./formats/png-write.ts";
 export {
+  getImages,
   mimeOfKey,
   objectKey,
   type AiFacts,

@@ -8,6 +8,7 @@ import type { JobKind } from "../engines.ts";
 import { newId } from "../platform/index.ts";
 import {
   getImage,
+  getImages,
   ingest,
   listImages,
   removeImages,
@@ -193,6 +194,18 @@ test("a description is its owner's once they change it, also an empty one; the s
   expect(await who()).toEqual(["Mine,\ntwo lines", "owner"]);
   await changeImage(opened.services, { ownerId, id, description: "" });
   expect(await who()).toEqual(["", "owner"]);
+});
+
+test("several pictures are read in the order that is asked for, and none where one is missing", async () => {
+  const ids = [await addRow({ title: "a" }), await addRow({ title: "b" }), await addRow({ title: "c" })];
+  const [a = "", b = "", c = ""] = ids;
+  const read = (...asked: string[]) => getImages(opened.services, { ownerId, ids: asked });
+  expect((await read(c, a.toUpperCase(), b)).map(({ title }) => title)).toEqual(["c", "a", "b"]);
+  expect(await read(b)).toEqual([await getImage(opened.services, { ownerId, id: b })]);
+  expect(await read()).toEqual([]);
+  await removeImages(opened.services, { ownerId, ids: [c] });
+  for (const missing of [c, newId(), "none", await addRow({}, other)])
+    await expect(read(a, missing)).rejects.toMatchObject({ code: "not_found" });
 });
 
 test("S1 another's, a deleted and an unknown picture answer alike to every verb", async () => {

@@ -4,7 +4,7 @@ import { schema } from "../db/index.ts";
 import {
   baseNameOf,
   extensionOf,
-  getImage,
+  getImages,
   openFile,
   openOriginal,
   requireOriginal,
@@ -100,8 +100,9 @@ export async function openPicturesZip(services: Services, wanted: PicturesZip): 
   const taken = new Set<string>();
   const entries: ZipEntry[] = [];
   const told: unknown[] = [];
-  for (const id of new Set(wanted.ids)) {
-    const { thumbhash: _, mime: _mime, ...facts } = await getImage(services, { ownerId, id });
+  const ids = [...new Set(wanted.ids)];
+  for (const { thumbhash: _, mime: _mime, ...facts } of await getImages(services, { ownerId, ids })) {
+    const { id } = facts;
     const nameOf = (extension: string) => freeName(taken, baseNameOf(facts), extension);
     const entry = await pictureEntry(services, { ownerId, id }, { nameOf, settings });
     entries.push(entry);
