@@ -302,6 +302,15 @@ describe("what programs of this field wrote", () => {
         3: { class_type: "PrimitiveStringMultiline", inputs: { value: "a red fox in snow" } },
         2: save,
       },
+      // A text that leads nowhere stands first, links go in a circle, and to a node that is not there.
+      {
+        0: { class_type: "PrimitiveStringMultiline", inputs: { value: "remember to buy more credits" } },
+        1: { class_type: "FluxProUltraImageNode", inputs: { prompt: ["3", 0], a: ["1", 0], b: ["9", 0] } },
+        3: { class_type: "StringTrim", inputs: { string: ["4", 0] } },
+        4: { class_type: "PrimitiveStringMultiline", inputs: { value: "a red fox in snow" } },
+        2: save,
+      },
+      { 1: { class_type: "OpenAIGPTImage1", inputs: { prompt: "a red fox in snow" } } },
     ];
     for (const graph of graphs)
       expect(await describedAs(pngWithTexts({ prompt: JSON.stringify(graph) }))).toBe("a red fox in snow");

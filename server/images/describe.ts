@@ -209,11 +209,23 @@ function promptOf(texts: readonly CarriedText[]): string | undefined {
   // Only Draw Things calls this setting so. The last line of its prompt is the negative prompt.
   if (prompt) return settings.others.includes("Guidance Scale") ? prompt.replace(/\n-[^\n]*$/, "") : prompt;
   const graph = texts.find(({ name }) => name.toLowerCase() === "prompt")?.text ?? "";
-  const nodes = Object.values(Object(parseForeignJson(graph.slice(0, mostCharacters)))).slice(0, mostNodes);
-  return nodes
-    .map((node) => Object(Object(Object(node).inputs)))
+  return inputsOnTheWay(Object(parseForeignJson(graph.slice(0, mostCharacters))))
     .flatMap(({ prompt: own, value }) => [own, value])
-    .find((one) => typeof one === "string" && /\s\S+\s/.test(one));
+    .find((one): one is string => typeof one === "string" && /\s\S+\s/.test(one));
+}
+
+/** Inputs of the nodes that lead to what is saved, the nearest first: other texts may be notes. Of a graph that saves nothing all. */
+function inputsOnTheWay(graph: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>[] {
+  const node = (id: string) => Object(Object.hasOwn(graph, id) ? graph[id] : null);
+  const inputsOf = (id: string) => Object(node(id).inputs);
+  const ids = Object.keys(graph).slice(0, mostNodes);
+  const savers = ids.filter((id) => /save|preview|output/i.test(String(node(id).class_type)));
+  const way = new Set(savers.length > 0 ? savers : ids);
+  // What is added to a set is visited as well.
+  for (const id of way)
+    for (const link of Object.values(inputsOf(id)))
+      if (Array.isArray(link) && link.length === 2 && way.size < mostNodes) way.add(String(link[0]));
+  return [...way].map(inputsOf);
 }
 
 const mostNodes = 200;
