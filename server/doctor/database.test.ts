@@ -205,6 +205,7 @@ test("A1 a server whose certificate nobody signed that is known is told where to
   const { port } = server.address() as AddressInfo;
   const found = await checkDatabase("DATABASE_URL", `postgres://a:b@127.0.0.1:${port}/c?sslmode=require`);
   expect(found).toMatchObject({ isOk: false, message: expect.stringContaining("sslrootcert=FILE") });
+  expect(retellFinding(found.message, await wordsIn("de"))).toContain("nennen Sie die Datei");
   server.close();
 });
 

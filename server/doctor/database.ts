@@ -62,7 +62,7 @@ const adviceByWords: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /self-signed certificate|unable to (?:get|verify)/i,
-    "name the file with the certificate of its authority: sslrootcert=FILE in the address, or NODE_EXTRA_CA_CERTS",
+    "its authority is not known here: name the file of that certificate by sslrootcert=FILE in the address, or NODE_EXTRA_CA_CERTS",
   ],
 ];
 

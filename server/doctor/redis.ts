@@ -118,7 +118,7 @@ function whyUseless(error: unknown, { url, cause = error, isReady }: Tried): str
   if (error instanceof Error && refusalWord(error) === "NOPERM")
     return `its user may not do all that the queue needs (${reason}); ACL SETUSER … +@all ~atelier:* &atelier:*`;
   if (cause instanceof Error && lacksCommand(cause))
-    return `lacks a command that the queue needs (${reason}); take its rename-command away`;
+    return `lacks a command that the queue needs (${reason.split(",", 1)[0]}); take its rename-command away`;
   if (error instanceof Error && refusesScripts(error)) return sentenceOfRefusal(error) ?? error.message;
   if (isReady)
     return `${withoutPassword(url)} takes no writes (${reason}); give it memory, or the address of the primary`;

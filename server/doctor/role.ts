@@ -71,7 +71,7 @@ function refusalOf(row: Rights): CheckResult | null {
   if (owner !== null)
     return warned(
       rightsName,
-      `${role} may write, but the tables belong to ${owner}: new versions change them only with that role in DATABASE_DIRECT_URL`,
+      `${role} may write, but the tables belong to ${owner}: new versions change them only where DATABASE_DIRECT_URL names that role`,
     );
   if (!row.mayCreate)
     return failed(rightsName, `${role} may make no tables; GRANT CREATE ON SCHEMA public TO ${role}`);

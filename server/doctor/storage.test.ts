@@ -49,9 +49,9 @@ test.each([
     expect(found).toMatchObject({
       isOk: true,
       isWarning: true,
-      message: expect.stringContaining("S3_ENDPOINT must not"),
+      message: expect.stringContaining("S3_ENDPOINT names the bucket"),
     });
-    expect(retellFinding(found.message, await wordsIn("de"))).toContain("S3_ENDPOINT");
+    expect(retellFinding(found.message, await wordsIn("de"))).toContain("weil S3_ENDPOINT");
   },
 );
 

@@ -7,7 +7,7 @@ import { ask, type SeenClock, wordsOf } from "./other-side.ts";
 import { saidNo } from "./outside.ts";
 
 const listAdvice =
-  "deleted pictures would stay there: S3_ENDPOINT must not name the bucket as well, and the key needs the right to list";
+  "deleted pictures would stay there, because S3_ENDPOINT names the bucket as well, or the key lacks the right to list";
 
 /** Whether the bucket takes, returns, lists and removes an object. */
 export async function checkBucket(env: Env): Promise<CheckResult> {

@@ -6,6 +6,7 @@ import { captureLog } from "../services/index.ts";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { findFreePort } from "../../scripts/process/tools.ts";
 import { logConnectionErrors } from "@atelier/server/platform";
+import { retellFinding, wordsIn } from "../../server/words.ts";
 import { createBells, createHints, findUnusableRedis, sentenceOfRefusal } from "@atelier/server/queue";
 
 async function start(args: readonly string[]) {
@@ -198,6 +199,9 @@ test("F15 A3 a command that the operator has taken away is named", async () => {
   const redis = await start(["--rename-command", "INFO", ""]);
   const found = await checkRedis(redis.url);
   expect(found).toMatchObject({ isOk: false, message: expect.stringContaining("rename-command") });
+  expect(retellFinding(found.message, await wordsIn("de"))).toMatch(
+    /^hat einen Befehl nicht.*\(ERR unknown command 'info'\)/,
+  );
   const errors: Error[] = [];
   const bells = createBells({ backend: "redis", url: redis.url }, { onError: (error) => errors.push(error) });
   await bells.ring("cpu-light", [{ jobId: "a", attempt: 0, ring: 1 }]).catch(() => undefined);
