@@ -87,6 +87,9 @@ test.each([
     "x\r\nSet-Cookie: a=b",
     `attachment; filename="xSet-Cookie a=b.jpg"; filename*=UTF-8''xSet-Cookie%20a%3Db.jpg`,
   ],
+  ["con", `attachment; filename="_con.jpg"; filename*=UTF-8''_con.jpg`],
+  ["LPT1 .old", `attachment; filename="_LPT1 .old.jpg"; filename*=UTF-8''_LPT1%20.old.jpg`],
+  ["console", `attachment; filename="console.jpg"; filename*=UTF-8''console.jpg`],
   ["..", (name: string) => `attachment; filename="${name}.jpg"; filename*=UTF-8''${name}.jpg`],
 ])("a picture titled %j is saved under a safe name", async (title, expected) => {
   await changeImage(opened.services, { ownerId, id, title });

@@ -208,9 +208,13 @@ function fileHeaders(
   };
 }
 
+/** Windows takes these for devices, whatever follows the first dot: no such file of a zip is unpacked there. */
+const deviceName = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[\d¹²³])(?=\s*(?:\.|$))/i;
+
 /** What the file of a picture is called, without its extension: its title, as every system takes it. */
 export function baseNameOf({ title, id }: Pick<ImageRow, "title" | "id">): string {
-  return title.replaceAll(/[/\\:*?"<>|]/g, "").replace(/^[.\s]+/, "") || `atelier-${id}`;
+  const base = title.replaceAll(/[/\\:*?"<>|]/g, "").replace(/^[.\s]+/, "") || `atelier-${id}`;
+  return base.replace(deviceName, "_$&");
 }
 
 /** RFC 6266: a plain name for old clients, the full one in UTF-8. */
