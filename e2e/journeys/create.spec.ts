@@ -106,6 +106,7 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     await page.getByRole("button", { name: "Cancel all" }).click();
     const asked = page.getByRole("dialog", { name: /^Cancel all \d waiting jobs\?$/ });
     await asked.getByRole("button", { name: "Cancel all" }).click();
+    await expect(asked, "what is behind a question cannot be found").toBeHidden();
     await expect(line).toBeHidden();
     for (const address of waiting) {
       const job: unknown = await (await page.request.get(`/api/v1${address}`)).json();
