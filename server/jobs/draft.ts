@@ -38,6 +38,8 @@ export interface SubmitOptions {
   readonly idempotencyKey?: string;
   /** The name of a key of the studio's own. */
   readonly ownKey?: string | undefined;
+  /** The id of the job if it is a new one, by which the caller tells it from a known one. */
+  readonly newJobId?: string;
   readonly retry?: { readonly of: string; readonly number: number };
   /** The first failed attempt ends the job; false by default. */
   readonly once?: boolean;

@@ -53,6 +53,16 @@ export async function findBegun(db: Db | Tx, key: RequestKey): Promise<string | 
   return row?.id ?? null;
 }
 
+/** Lets a key of the studio's own begin something new, unless it stands for another job by now. */
+export async function forgetOwnKey(
+  { db }: { readonly db: Db },
+  { ownerId, ownKey, jobId }: { readonly ownerId: string; readonly ownKey: string; readonly jobId: string },
+): Promise<void> {
+  const { idempotencyKeys: keys } = schema;
+  const isIts = and(eq(keys.ownerId, ownerId), eq(keys.key, ownKeyName(ownKey)), eq(keys.jobId, jobId));
+  await db.delete(keys).where(isIts);
+}
+
 async function readRow(db: Db | Tx, { ownerId, name }: Pick<RequestKey, "ownerId" | "name">) {
   const { idempotencyKeys: keys } = schema;
   const [row] = await db

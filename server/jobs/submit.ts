@@ -72,7 +72,7 @@ export function draftOf(services: Services, input: unknown, options: SubmitOptio
     throw new AppError("forbidden", `Only an admin may ask for the tier "${request.tier}".`);
   }
   if (request.webhookUrl !== undefined) requireWebhookUrl(services, request.webhookUrl);
-  return { id: newId(), request, options, key: null };
+  return { id: options.newJobId ?? newId(), request, options, key: null };
 }
 
 interface Accepted {

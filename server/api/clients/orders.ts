@@ -1,6 +1,6 @@
 import type { InputRole, JobKind } from "../../engines.ts";
 import { ingest, purgeImages } from "../../images/index.ts";
-import { cancel, followJobs, type JobView, submit, takeInPicture } from "../../jobs/index.ts";
+import { cancel, followJobs, forgetOwnKey, type JobView, submit, takeInPicture } from "../../jobs/index.ts";
 import { boundStream, streamLimits } from "../../live/index.ts";
 import { AppError, lineOfText, newId, streamMs, takePlace } from "../../platform/index.ts";
 import { asOneOfFew } from "../requests.ts";
@@ -63,18 +63,24 @@ async function submitAll(
   order: Order,
   key: string | undefined,
 ): Promise<readonly string[]> {
-  // Ids sort by the time they were made: smaller ones are jobs of an earlier request with the same key.
-  const before = newId();
   const created: string[] = [];
   const ids: string[] = [];
+  const own: OwnJob[] = [];
   try {
     const inputs = await takeInAll(input, order, created);
     await order.requireWanted?.();
-    for (let at = 0; at < order.count; at += 1) ids.push(await submitOne(input, order, { inputs, at, key }));
+    for (let at = 0; at < order.count; at += 1) {
+      const newJobId = newId();
+      const ownKey = key === undefined ? undefined : keyOf(order, key, at);
+      const id = await submitOne(input, order, { inputs, at, ownKey, newJobId });
+      ids.push(id);
+      // Another request with the same key, earlier or at the same time, keeps its jobs.
+      if (id === newJobId) own.push({ id, ownKey });
+    }
     await order.requireWanted?.();
     return ids;
   } catch (error) {
-    for (const id of ids) if (id > before) await cancelQuietly(input, id);
+    for (const job of own) await takeBack(input, job);
     // Pictures that a job uses stay.
     await purgeImages(input.services, created);
     throw error;
@@ -108,16 +114,38 @@ function takeIn(
   return ingest(services, { ownerId: caller.userId, role: kept, signal, ...picture });
 }
 
+/** A job that this request has stored. */
+interface OwnJob {
+  readonly id: string;
+  readonly ownKey: string | undefined;
+}
+
+/** Without its key, so that a repeated request orders anew instead of finding a cancelled job; that comes first, for a repeat at the same time. */
+async function takeBack(input: ClientInput, { id, ownKey }: OwnJob): Promise<void> {
+  const { services, caller } = input;
+  if (ownKey !== undefined)
+    await forgetOwnKey(services, { ownerId: caller.userId, ownKey, jobId: id }).catch((error: unknown) =>
+      services.log.warn({ err: error, jobId: id }, "key of a job that is taken back not removed"),
+    );
+  await cancelQuietly(input, id);
+}
+
+function keyOf({ sessionId }: Order, key: string, at: number): string {
+  const [program] = sessionId.split(":", 1);
+  return `${program} ${key} ${at}`;
+}
+
 interface One {
   readonly inputs: Readonly<Record<string, string>>;
   readonly at: number;
-  readonly key: string | undefined;
+  readonly ownKey: string | undefined;
+  readonly newJobId: string;
 }
 
 async function submitOne(
   { services, caller }: ClientInput,
   { kind, choice, params, maxPriceUsd, sessionId, metadata }: Order,
-  { inputs, at, key }: One,
+  { inputs, at, ownKey, newJobId }: One,
 ): Promise<string> {
   const { seed } = params;
   const own = typeof seed === "number" ? { ...params, seed: seed + at } : params;
@@ -130,10 +158,9 @@ async function submitOne(
     metadata,
     agreed: { maxPriceUsd },
   };
-  const [program] = sessionId.split(":", 1);
-  const once = key === undefined ? {} : { ownKey: `${program} ${key} ${at}` };
   // These programs do not know which settings a workflow takes, and in which range.
-  const { id } = await submit(services, request, { submitter: caller, keepsUnused: true, ...once });
+  const options = { submitter: caller, keepsUnused: true, ownKey, newJobId };
+  const { id } = await submit(services, request, options);
   return id;
 }
 
