@@ -7,7 +7,9 @@ import { newId } from "../platform/index.ts";
 import { ask, stopQuestion } from "./ask.ts";
 import { addSpeaker } from "./import-talks.ts";
 import type { HintMessage } from "../queue/index.ts";
+import { addMemory, deleteMemory } from "./memories.ts";
 import { readConversation, readClientQuestion } from "./read.ts";
+import { recall } from "./recall/recall.ts";
 import { recoverQuestions } from "./recover.ts";
 import {
   capture,
@@ -297,6 +299,57 @@ test("what is said while the memory is paused is not recalled, later either", as
     .where(eq(assistantMessages.ownerId, ownerId));
   expect(rows).toMatchObject([{ isRecalled: false, archivedAt: expect.any(Date) }]);
 });
+
+/** A question of Ann's with a memory that was made from it; `answered` stores the answer. */
+async function remembered() {
+  const { services } = fixture;
+  const { runId, ownerId, conversationId } = await asked("My door code is 4711 qwxyz.");
+  const nodeId = await addNode();
+  for (const [status, set] of [
+    ["new", { analysis }],
+    ["analyzed", { context }],
+  ] as const)
+    await endStage(services, leaseOf(await captured(runId, status, nodeId)), {
+      stage: stageFrom(status),
+      set,
+    });
+  const run = await captured(runId, "ready", nodeId);
+  const { id } = await addMemory(services, { ownerId, text: "The door code qwxyz." });
+  const { memories } = schema;
+  await services.db
+    .update(memories)
+    .set({ sourceIds: [run.questionId] })
+    .where(eq(memories.id, id));
+  const text = "Noted: your door code is 4711 qwxyz.";
+  return {
+    forget: () => deleteMemory(services, { ownerId, id }),
+    answered: () => completeQuestion(services, leaseOf(run), { ...answer, text }),
+    ask: (more: string) => ask(services, { ownerId, conversationId, text: more }),
+    found: async () => {
+      const hits = await recall(services, ownerId, "door code qwxyz", { limit: 10 });
+      return hits.map((hit) => hit.text).toSorted();
+    },
+  };
+}
+
+test("M2 what an answer repeats of a deleted memory is found no more, other lines stay", async () => {
+  const { answered, found, forget, ask: askMore } = await remembered();
+  await answered();
+  await askMore("Is qwxyz a good door code?");
+  expect(await found()).toHaveLength(4);
+  await forget();
+  expect(await found()).toEqual(["Is qwxyz a good door code?"]);
+});
+
+test.each(["before", "while"] as const)(
+  "M2 an answer that is stored %s its memory is deleted is found no more",
+  async (when) => {
+    const { answered, found, forget } = await remembered();
+    if (when === "before") await forget();
+    await Promise.all(when === "before" ? [answered()] : [answered(), forget()]);
+    expect(await found()).toEqual([]);
+  },
+);
 
 test("B3 hints tell all processes of each status, and of a stop", async () => {
   const another = await fixture.openAnother();

@@ -187,7 +187,9 @@ async function complete(
     const [question] = await tx
       .select({ isRecalled: assistantMessages.isRecalled })
       .from(assistantMessages)
-      .where(eq(assistantMessages.id, questionId));
+      .where(eq(assistantMessages.id, questionId))
+      // Its memory may be deleted at this moment, which must find this answer, or be seen here.
+      .for("share");
     await tx.insert(assistantMessages).values({
       id: answerId,
       conversationId,

@@ -1,7 +1,7 @@
 import { and, eq, getTableColumns, inArray, sql } from "drizzle-orm";
 import { z } from "zod";
 import { recordAct } from "../audit/index.ts";
-import { latestFirst, schema, toPage } from "../db/index.ts";
+import { latestFirst, schema, toPage, type Tx } from "../db/index.ts";
 import { AppError, isId, isStorable, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 
@@ -133,23 +133,36 @@ export async function editMemory(
 }
 
 /**
- * Removes an own memory for good, with the lines that it was made from: otherwise the search would find what was to be
- * forgotten there. Throws `not_found`.
+ * Removes an own memory for good, with the lines that it was made from and their answers: otherwise the search would find what
+ * was to be forgotten there. Throws `not_found`.
  */
 export async function deleteMemory({ db }: Services, own: OwnId): Promise<void> {
   const row = await db.transaction(async (tx) => {
     const [deleted] = isId(own.id) ? await tx.delete(memories).where(ofOwner(own)).returning() : [];
-    if (deleted && deleted.sourceIds.length > 0)
-      await tx
-        .update(assistantMessages)
-        .set({ isRecalled: false })
-        .where(
-          and(eq(assistantMessages.ownerId, own.ownerId), inArray(assistantMessages.id, deleted.sourceIds)),
-        );
+    if (deleted && deleted.sourceIds.length > 0) await forgetLines(tx, deleted);
     if (deleted) await recordAct(tx, { kind: "assistant.memory_deleted", by: own.ownerId, object: own.id });
     return deleted;
   });
   if (!row) throw new AppError("not_found");
+}
+
+/** The lines first: an answer that is being stored meanwhile has read its question, which is waited for, or finds it forgotten. */
+async function forgetLines(tx: Tx, { ownerId, sourceIds }: Pick<Row, "ownerId" | "sourceIds">) {
+  const { id, conversationId, runId } = assistantMessages;
+  const isOwn = eq(assistantMessages.ownerId, ownerId);
+  const forgotten = { isRecalled: false };
+  const lines = await tx
+    .update(assistantMessages)
+    .set(forgotten)
+    .where(and(isOwn, inArray(id, sourceIds)))
+    .returning({ conversationId, runId });
+  const runIds = lines.flatMap((line) => line.runId ?? []);
+  const talkIds = lines.map((line) => line.conversationId);
+  if (runIds.length > 0)
+    await tx
+      .update(assistantMessages)
+      .set(forgotten)
+      .where(and(isOwn, inArray(conversationId, talkIds), inArray(runId, runIds)));
 }
 
 /** Removes everything that the assistant knows of a user: conversations with their questions, and memories. */

@@ -106,6 +106,19 @@ test("S6 a refused submit leaves the proposal open, to be approved or declined l
   expect(await outcomeOf(refuse(id))).toBe("conflict");
 });
 
+test("S6 a proposal that was approved is not started again once the key of its job is gone, nor after the job", async () => {
+  const { services } = opened;
+  const id = await addProposal(paint);
+  const agreed = { maxPriceUsd: 0.04 };
+  const { id: jobId } = await say(id, { agreed });
+  await services.db.delete(schema.idempotencyKeys).where(eq(schema.idempotencyKeys.ownerId, owner.userId));
+  expect(await say(id, { agreed })).toMatchObject({ id: jobId });
+  expect(await jobsOf()).toHaveLength(1);
+  await services.db.delete(schema.jobs).where(eq(schema.jobs.id, jobId));
+  expect(await outcomeOf(say(id, { agreed }))).toBe("conflict");
+  expect(await jobsOf()).toEqual([]);
+});
+
 test("E8 an approval keeps the job on own machines when the card says so", async () => {
   const id = await addProposal();
   const { id: jobId } = await say(id, { ownOnly: true });

@@ -6,6 +6,7 @@ import { type JobKind, type InputRole } from "../engines.ts";
 import {
   estimate,
   parseSubmit,
+  readJob,
   type Submitted,
   submit,
   type SubmitInput,
@@ -131,6 +132,8 @@ export async function approve(services: Services, approval: Approval): Promise<S
   const [known] = isId(id) ? await services.db.select().from(proposals).where(own) : [];
   if (!known) throw new AppError("not_found");
   if (known.state === "declined") throw declined();
+  // The key of the job is gone after a while, and the job may be: it is not started again.
+  if (known.state === "approved") return readApproved(services, known);
   const proposed = requestOf(known);
   const request = complete(proposed, hasConsent);
   const submitted = await submit(
@@ -160,6 +163,12 @@ export async function approve(services: Services, approval: Approval): Promise<S
   );
   hintDecided(services, known);
   return submitted;
+}
+
+async function readApproved(services: Services, { jobId }: Row): Promise<Submitted> {
+  const job = jobId === null ? null : await readJob(services, jobId);
+  if (job) return { id: job.id, status: job.status };
+  throw new AppError("conflict", "The job of this proposal has ended and was removed.");
 }
 
 /** Publishes that a proposal was decided, which shows with its question. */
