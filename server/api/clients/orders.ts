@@ -130,10 +130,7 @@ async function takeBack(input: ClientInput, { id, ownKey }: OwnJob): Promise<voi
   await cancelQuietly(input, id);
 }
 
-function keyOf({ sessionId }: Order, key: string, at: number): string {
-  const [program] = sessionId.split(":", 1);
-  return `${program} ${key} ${at}`;
-}
+const keyOf = ({ sessionId }: Order, key: string, at: number) => `${sessionId.split(":", 1)[0]} ${key} ${at}`;
 
 interface One {
   readonly inputs: Readonly<Record<string, string>>;
