@@ -1,6 +1,7 @@
 import { sql, type SQL } from "drizzle-orm";
 import { suspendedUsers } from "../accounts/plain.ts";
 import { claimedStatuses, duration, type JobStatus, schema, waitingStatuses } from "../db/index.ts";
+import type { JobKind } from "../engines.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { tryRemove } from "./cleanup.ts";
@@ -117,6 +118,40 @@ interface SessionNames {
 
 const cancelledKey = (sessionId: string) => ownKeyName(`cancelled:${sessionId}`);
 const noJob = "00000000-0000-0000-0000-000000000000";
+
+/** Longer than programs pause before they repeat a request. */
+const repeatMs = 120_000;
+
+interface Purchase {
+  readonly ownerId: string;
+  readonly kind: JobKind;
+  readonly sessionId: string;
+  readonly prompt: string;
+  /** Pictures by their roles. */
+  readonly inputs: Readonly<Record<string, string>>;
+}
+
+/** A job of the same order that was cancelled just now although a provider had it, so that it may cost something; null without one. */
+export async function findLeftPurchase(
+  { db }: Pick<Services, "db">,
+  asked: Purchase,
+): Promise<string | null> {
+  const { jobs, jobInputs, providerAttempts } = schema;
+  const { ownerId, kind, sessionId, prompt, inputs } = asked;
+  const [found] = await db
+    .select({ id: jobs.id })
+    .from(jobs)
+    .where(
+      sql`${jobs.ownerId} = ${ownerId} and ${jobs.sessionId} = ${sessionId} and ${jobs.kind} = ${kind}
+        and ${jobs.cancelRequestedAt} > clock_timestamp() - ${duration(repeatMs)} and ${jobs.params}->>'prompt' = ${prompt}
+        and coalesce((select jsonb_object_agg(i.role, i.image_id) from ${jobInputs} i where i.job_id = ${jobs.id}), '{}')
+          = ${JSON.stringify(inputs)}::jsonb
+        and exists (select from ${providerAttempts} a where a.job_id = ${jobs.id} and a.cost_usd is distinct from 0)`,
+    )
+    .orderBy(sql`${jobs.id} desc`)
+    .limit(1);
+  return found?.id ?? null;
+}
 
 /** Cancels every open job of a user like `cancel`; returns how many. */
 export async function cancelAllOf(services: Services, ownerId: string): Promise<number> {

@@ -62,6 +62,7 @@ export {
   cancelAny,
   cancelBatchJobs,
   cancelSession,
+  findLeftPurchase,
   confirmCancel,
   findStops,
   isSessionCancelled,

@@ -6,7 +6,7 @@ import { AppError, lineOfText, newId, streamMs, takePlace } from "../../platform
 import { asOneOfFew } from "../requests.ts";
 import { bytesOfPicture } from "./picture-bodies.ts";
 import type { Choice } from "./choices.ts";
-import { type ClientInput, requireStillKey } from "./route.ts";
+import { type ClientInput, requireStillKey, untilRepeated } from "./route.ts";
 
 /** A picture as a program gives it: its bytes, a file of the request, an address, or one that the studio has. */
 export type GivenPicture =
@@ -28,8 +28,8 @@ export interface Order {
   /** Which program ordered, and after a colon what for, to find its jobs by. */
   readonly sessionId: string;
   readonly metadata?: Readonly<Record<string, unknown>>;
-  /** Throws when the client has taken its request back; called before the first job is stored, and after the last. */
-  readonly requireWanted?: () => Promise<void>;
+  /** Throws when no job is wanted; called with the pictures by their roles before the first is stored, and after the last. */
+  readonly requireWanted?: (inputs: Readonly<Record<string, string>>) => Promise<void>;
 }
 
 /** The jobs of an order, and the place of the caller that waits for them. */
@@ -68,7 +68,7 @@ async function submitAll(
   const own: OwnJob[] = [];
   try {
     const inputs = await takeInAll(input, order, created);
-    await order.requireWanted?.();
+    await order.requireWanted?.(inputs);
     for (let at = 0; at < order.count; at += 1) {
       const newJobId = newId();
       const ownKey = key === undefined ? undefined : keyOf(order, key, at);
@@ -77,7 +77,7 @@ async function submitAll(
       // Another request with the same key, earlier or at the same time, keeps its jobs.
       if (id === newJobId) own.push({ id, ownKey });
     }
-    await order.requireWanted?.();
+    await order.requireWanted?.(inputs);
     return ids;
   } catch (error) {
     for (const job of own) await takeBack(input, job);
@@ -240,7 +240,7 @@ export async function awaitOrder(
 ): Promise<readonly JobView[] | null> {
   const { request } = input;
   const { answersLater, goesOn, waitMs } = patienceOf(input);
-  const late = AbortSignal.timeout(waitMs);
+  const late = AbortSignal.timeout(Math.min(waitMs, untilRepeated(input)));
   const signal = AbortSignal.any([request.signal, late]);
   const done = new Map<string, JobView>();
   try {

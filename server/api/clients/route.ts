@@ -141,6 +141,21 @@ export async function requireStillKey(waiting: Waiting): Promise<boolean> {
   throw new AppError("unauthorized", "The API key was revoked or is over.");
 }
 
+/** For the answer on its way. */
+const answerMs = 2_000;
+
+/** OpenAI's packages say how long they wait for an answer: without one they send the request again by themselves. */
+export function untilRepeated({
+  request,
+  startedAtMs,
+}: Pick<ClientInput, "request" | "startedAtMs">): number {
+  const { headers } = request;
+  const said = headers.get("x-stainless-timeout") ?? headers.get("x-stainless-read-timeout");
+  const seconds = Number.parseFloat(said ?? "");
+  if (!Number.isFinite(seconds)) return Infinity;
+  return Math.max(0, Math.ceil(startedAtMs + seconds * 1_000 - answerMs - performance.now()));
+}
+
 /** The password of `Authorization: Basic`, or the user name where the password is empty; null for another scheme. */
 function passwordOf(authorization: string): string | null {
   const [, encoded] = /^basic +([a-z0-9+/=_-]+)$/i.exec(authorization.trim()) ?? [];

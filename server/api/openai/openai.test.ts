@@ -4,7 +4,7 @@ import { createOpenAI } from "@ai-sdk/openai";
 import { inAll } from "@atelier/testing/cases";
 import { addNode } from "@atelier/testing/jobs";
 import { generateImage } from "ai";
-import { desc, eq } from "drizzle-orm";
+import { desc, eq, ne } from "drizzle-orm";
 import OpenAI, { toFile } from "openai";
 import sharp from "sharp";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
@@ -13,7 +13,7 @@ import { schema } from "../../db/index.ts";
 import { listImages, listImagesSchema, withFilePermit } from "../../images/index.ts";
 import { cancel } from "../../jobs/index.ts";
 import { streamLimits } from "../../live/index.ts";
-import { places, takePlace } from "../../platform/index.ts";
+import { newId, places, takePlace } from "../../platform/index.ts";
 import { handleClients } from "../clients/app.ts";
 import { createHttpApp } from "../http/app.ts";
 import { actFor } from "../clients/route.ts";
@@ -505,6 +505,19 @@ describe("a program that hangs up", () => {
     expect(ends).toEqual(["cancelled", "completed", "completed"]);
   });
 
+  test.each(["x-stainless-timeout", "x-stainless-read-timeout"])(
+    "of OpenAI's packages is answered before it would hang up and ask again (%s)",
+    async (name) => {
+      studio.comfy.inject({ kind: "hang" });
+      const before = await studio.services.db.$count(jobs);
+      const answer = await ask({ [name]: "3.0" }, AbortSignal.timeout(60_000));
+      expect([answer.status, answer.headers.get("x-should-retry")]).toEqual([504, "false"]);
+      studio.comfy.release();
+      expect((await studio.services.db.$count(jobs)) - before).toBe(1);
+      await vi.waitUntil(async () => (await newest())?.status === "cancelled", waiting);
+    },
+  );
+
   test("is answered 202 with the job when its time is over, and a repeated key makes nothing again", async () => {
     const count = () => studio.services.db.$count(jobs);
     const headers = { prefer: "respond-async, wait=0", "idempotency-key": "once" };
@@ -608,7 +621,7 @@ describe("what costs money", () => {
       headers: { "content-type": "application/json", prefer: "respond-async, wait=0", ...headers },
       body: JSON.stringify({ prompt: "a house", model: "atelier/painter", ...body }),
     });
-    return { status: answer.status, body: await answer.json() };
+    return { status: answer.status, headers: answer.headers, body: await answer.json() };
   };
 
   test("is not bought without a price in the request, nor above it", async () => {
@@ -680,6 +693,46 @@ describe("what costs money", () => {
     expect((await ask({ model: "painter@$0.06" })).status).toBe(202);
     const rows = await scene.services.db.select({ agreed: jobs.agreed }).from(jobs).orderBy(jobs.id);
     expect(rows.map(({ agreed }) => agreed?.maxPriceUsd)).toEqual([0.04, 0.05, 0.06]);
+  });
+
+  test("is not bought again for a package that repeats its request by itself", async () => {
+    const { services, admin } = scene;
+    const { db } = services;
+    const { providerAttempts } = schema;
+    await db.delete(jobs);
+    const paid = { max_price_usd: 0.04 };
+    const repeated = { "x-stainless-retry-count": "1" };
+    expect((await ask(paid)).status).toBe(202);
+    const [first] = await db.select().from(jobs);
+    const id = first?.id ?? "";
+    // Nothing was bought yet: what was refused before is asked for again.
+    expect((await ask(paid, repeated)).status).toBe(202);
+    await db.delete(jobs).where(ne(jobs.id, id));
+    await db.update(jobs).set({ status: "processing" }).where(eq(jobs.id, id));
+    const attempt = {
+      jobId: id,
+      ownerId: admin.id,
+      provider: "fal",
+      keyId: "k",
+      model: "painter",
+      endpoint: "e",
+      token: "t",
+    };
+    await db.insert(providerAttempts).values({ id: newId(), state: "accepted", ...attempt });
+    expect((await ask(paid, repeated)).status).toBe(202);
+    await cancel(services, { ownerId: admin.id, id });
+    const refused = await ask(paid, repeated);
+    expect(refused).toMatchObject({ status: 409, body: { error: { message: expect.stringContaining(id) } } });
+    expect(refused.headers.get("x-should-retry")).toBe("false");
+    for (const [body, headers] of [
+      [paid, {}],
+      [paid, { "x-stainless-retry-count": "0" }],
+      [{ ...paid, prompt: "another house" }, repeated],
+    ] as const)
+      expect((await ask(body, headers)).status).toBe(202);
+    await db.update(providerAttempts).set({ costUsd: 0 });
+    expect((await ask(paid, repeated)).status).toBe(202);
+    await db.delete(jobs);
   });
 
   test("S1 a key that is revoked waits for its picture no longer", async () => {

@@ -1,6 +1,6 @@
 import type { JobKind } from "../../engines.ts";
 import { openFile, readAs } from "../../images/index.ts";
-import { kindParams, readCapabilities } from "../../jobs/index.ts";
+import { findLeftPurchase, kindParams, readCapabilities } from "../../jobs/index.ts";
 import { readSigned } from "../../links/index.ts";
 import { AppError } from "../../platform/index.ts";
 import { type Choice, defaultChoice, findChoice, readChoices } from "../clients/choices.ts";
@@ -94,9 +94,31 @@ async function place(
 ) {
   const { choice, maxPriceUsd, note } = findChoice(await readChoices(input.services, kinds), asked.model);
   const order = orderOf(asked, await wish(choice), asked.maxPriceUsd ?? maxPriceUsd ?? 0);
-  const placed = await placeOrder(input, order);
+  const placed = await placeOrder(input, {
+    ...order,
+    requireWanted: (inputs) => requireUnbought(input, order, inputs),
+  });
   const notes = note === null ? asked.notes : [note, ...asked.notes];
   return { ...placed, type, asked: { ...asked, notes } };
+}
+
+/**
+ * The official packages repeat a request by themselves that got no answer, as behind a proxy which waits shortly. It would buy again
+ * what the first has bought. Throws `conflict`.
+ */
+async function requireUnbought(
+  { services, caller, request }: ClientInput,
+  { kind, params, maxPriceUsd, sessionId }: Order,
+  inputs: Readonly<Record<string, string>>,
+): Promise<void> {
+  if (!(Number(request.headers.get("x-stainless-retry-count")) > 0) || maxPriceUsd === 0) return;
+  const asked = { ownerId: caller.userId, kind, sessionId, prompt: String(params["prompt"]), inputs };
+  const id = await findLeftPurchase(services, asked);
+  if (id === null) return;
+  throw new AppError(
+    "conflict",
+    `The program's package repeated this request by itself. The first one was left without its answer when its picture was bought: job ${id}. Send it anew to buy another, with a longer timeout or Prefer: respond-async.`,
+  );
 }
 
 async function answer(input: ClientInput, ordered: Ordered): Promise<Response> {
