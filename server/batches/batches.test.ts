@@ -274,6 +274,17 @@ test("axes take the longest prompts of a list, and no more text than places have
   );
 });
 
+test.each([
+  ["more jobs than there may be", { jobs: Array.from({ length: 201 }, () => ({})) }, /200 items[^]*at jobs/],
+  ["no axis", { base: {}, axes: [] }, /at axes/],
+  ["neither form", { title: "a list" }, /at jobs/],
+  ["both forms", { jobs: [{}], base: {}, axes: [{ param: "seed", values: [1] }] }, /"jobs"/],
+])("a batch of %s is told what is wrong in the form that was meant", (_name, input, told) => {
+  expect(() => parseBatch(input)).toThrow(
+    expect.objectContaining({ code: "bad_request", message: expect.stringMatching(told) }),
+  );
+});
+
 test("axes that make too many jobs are told so, however long their values are together", () => {
   const values = Array.from({ length: 80 }, (_, at) => at);
   const axes = ["seed", "steps", "cfg"].map((param) => ({ param, values }));

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { BatchAxis } from "../db/index.ts";
 import { type AskedJob, type SubmitInput, submitWithUrlsSchema } from "../jobs/index.ts";
-import { AppError, issuesOf, lineOfText, pictureLimits } from "../platform/index.ts";
+import { AppError, lineOfText, parseAsked, pictureLimits } from "../platform/index.ts";
 import { mostStyles } from "../presets/index.ts";
 
 /** Jobs of one batch. They are stored in one transaction, which holds the owner's turn for about a second. */
@@ -127,16 +127,16 @@ export interface BatchRequest {
 
 /** Parses a batch and makes its requests. Throws `bad_request`, and `workflow_params` for axes that do not fit. */
 export function parseBatch(input: unknown): BatchRequest {
-  const result = batchSchema.safeParse(input);
-  if (!result.success)
-    throw new AppError("bad_request", "A batch has `jobs`, or `base` and `axes`.", {
-      details: { issues: issuesOf(result.error) },
-    });
-  const { title, maxPriceUsd, webhookUrl } = result.data;
-  const told = { title, maxPriceUsd, webhookUrl };
+  const [listed, crossed] = batchSchema.options;
+  // The one that was meant: its errors say what is wrong in it.
+  const form: z.ZodType<z.output<typeof batchSchema>> = Object.hasOwn(Object(input), "base")
+    ? crossed
+    : listed;
+  const read = parseAsked(form, input);
+  const told = { title: read.title, maxPriceUsd: read.maxPriceUsd, webhookUrl: read.webhookUrl };
   // Safe casts: the union of schemas that were made by a function has lost which member has which.
-  if ("jobs" in result.data) {
-    const { jobs, axes: table = null } = result.data as { jobs: Request[]; axes?: BatchAxis[] };
+  if ("jobs" in read) {
+    const { jobs, axes: table = null } = read as { jobs: Request[]; axes?: BatchAxis[] };
     if (table !== null && countOf(table) !== jobs.length)
       throw new AppError(
         "workflow_params",
@@ -145,7 +145,7 @@ export function parseBatch(input: unknown): BatchRequest {
     if (table !== null) requireShort(table, jobs.length);
     return { ...told, axes: table, requests: jobs.map(parted) };
   }
-  const { base, axes } = result.data as { base: Record<string, unknown>; axes: BatchAxis[] };
+  const { base, axes } = read as { base: Record<string, unknown>; axes: BatchAxis[] };
   return { ...told, axes, requests: expand(base, axes).map(parted) };
 }
 
