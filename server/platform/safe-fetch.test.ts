@@ -1,5 +1,8 @@
+import { createServer as createTlsServer } from "node:https";
+import type { AddressInfo } from "node:net";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+import { testCertificate } from "@atelier/testing/network";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { safeFetch, type SafeFetchOptions } from "./safe-fetch.ts";
 
@@ -133,6 +136,18 @@ test("S4 an answer that does not come, or not whole, or is none of HTTP, is url_
   const noNames = { resolve: () => Promise.resolve([]) };
   await expect(safeFetch("https://example.com/", { ...options, ...noNames })).rejects.toMatchObject({
     code: "url_unreachable",
+  });
+});
+
+test("a certificate that is not trusted is told as such", async ({ onTestFinished }) => {
+  const shut = createTlsServer(testCertificate);
+  onTestFinished(() => void shut.close());
+  await new Promise<void>((resolve) => shut.listen(0, "127.0.0.1", resolve));
+  const { port } = shut.address() as AddressInfo;
+  const fetched = safeFetch(`https://127.0.0.1:${port}/`, { ...options, allowPrivate: ["127.0.0.1"] });
+  await expect(fetched).rejects.toMatchObject({
+    code: "url_unreachable",
+    message: expect.stringMatching(/cannot be reached: its certificate is self-signed/),
   });
 });
 

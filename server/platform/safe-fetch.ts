@@ -6,6 +6,7 @@ import { pipeline } from "node:stream";
 import { callbackify } from "node:util";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { AppError, isAppError } from "./errors.ts";
+import { faultOfAddress } from "./no-answer.ts";
 import { openTunnel, proxyFor } from "./proxy.ts";
 import {
   checkRedirect,
@@ -69,9 +70,16 @@ export async function safeFetch(url: string, options: SafeFetchOptions): Promise
   } catch (error) {
     if (isAppError(error)) throw error;
     options.signal.throwIfAborted();
-    const message = timeout.aborted ? "The address did not answer in time." : undefined;
+    const message = timeout.aborted ? "The address did not answer in time." : faultIn(error);
     throw new AppError("url_unreachable", message, { cause: error });
   }
+}
+
+/** Why an address that is there cannot be used, such as its certificate; else the usual words. */
+function faultIn(error: unknown): string | undefined {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  const fault = faultOfAddress(code);
+  return fault === "" ? undefined : `The address cannot be reached: ${fault}.`;
 }
 
 async function follow(first: URL, options: SafeFetchOptions): Promise<SafeAnswer> {
