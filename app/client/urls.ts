@@ -22,6 +22,6 @@ export function settingsDownloadUrl(id: string): string {
 }
 
 /** The originals of several pictures as a zip. */
-export function zipUrl(ids: readonly string[], withSettings: boolean): string {
-  return `/api/v1/images/zip?ids=${ids.join(",")}${withSettings ? "&settings=1" : ""}`;
+export function zipUrl(ids: readonly string[]): string {
+  return `/api/v1/images/zip?ids=${ids.join(",")}`;
 }

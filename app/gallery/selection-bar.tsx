@@ -2,7 +2,6 @@
 import {
   Columns2,
   Download,
-  FileCog,
   Layers,
   Maximize2,
   Scissors,
@@ -17,15 +16,14 @@ import { useRouter } from "next/navigation";
 import { useEffect, useEffectEvent, useState } from "react";
 import { draftKeys, writeDraft } from "../client/leaving.ts";
 import { useSubmitBatch } from "../client/submit/batch.ts";
-import { useCapabilities, useCapability } from "../client/queries.ts";
+import { useCapability } from "../client/queries.ts";
 import { mostCompared } from "../compare/address.ts";
 import { useOpenCompare } from "../compare/opening.ts";
-import { saveFile } from "../client/save.ts";
-import { downloadUrl, settingsDownloadUrl, zipUrl } from "../client/urls.ts";
 import { isTyping } from "../parts/run-button.tsx";
 import { ShareButton } from "../links/share.tsx";
 import { AsReference } from "../pictures/quick-actions.tsx";
 import { BoardButton } from "../pictures/boards.tsx";
+import { DownloadMenu } from "../pictures/download-menu.tsx";
 import { Stars } from "../pictures/stars.tsx";
 import { TagEditor } from "../pictures/tag-editor.tsx";
 import { Button, buttonStyle, IconButton } from "../ui/button.tsx";
@@ -84,25 +82,11 @@ function ProcessAll({ selection }: { readonly selection: Selection }) {
   );
 }
 
-/** The chosen pictures as files: one alone as it is, several as a zip. */
 function DownloadAll({ images }: Pick<Selection, "images">) {
   const t = useTranslations("viewer");
-  const gallery = useTranslations("gallery");
-  const most = useCapabilities()?.limits.maxBatchJobs ?? Infinity;
-  const save = (withSettings: boolean) => {
-    const [first] = images;
-    if (images.length > most) toastFailure(gallery("zipTooMany", { count: most }));
-    else if (images.length > 1)
-      saveFile(
-        zipUrl(
-          images.map(({ id }) => id),
-          withSettings,
-        ),
-      );
-    else if (first) saveFile(withSettings ? settingsDownloadUrl(first.id) : downloadUrl(first.id));
-  };
   return (
-    <Menu
+    <DownloadMenu
+      imageIds={images.map(({ id }) => id)}
       side="top"
       trigger={
         <Button look="quiet" size="small">
@@ -110,16 +94,7 @@ function DownloadAll({ images }: Pick<Selection, "images">) {
           <span>{t("download")}</span>
         </Button>
       }
-    >
-      <MenuItem onSelect={() => save(false)}>
-        <Download aria-hidden />
-        {t("download")}
-      </MenuItem>
-      <MenuItem onSelect={() => save(true)}>
-        <FileCog aria-hidden />
-        {t("withSettings")}
-      </MenuItem>
-    </Menu>
+    />
   );
 }
 

@@ -26,6 +26,7 @@ const pressAtOnce = (page: Page, key: string) =>
 async function download(page: Page, viewer: Locator): Promise<string> {
   const started = page.waitForEvent("download");
   await viewer.getByRole("button", { name: "Download" }).press("Enter");
+  await page.getByRole("menuitem", { name: "Download", exact: true }).press("Enter");
   const file = await started;
   expect((await readFile(await file.path())).byteLength).toBeGreaterThan(10_000);
   return file.suggestedFilename();

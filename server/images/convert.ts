@@ -1,16 +1,15 @@
+import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import sharp from "sharp";
 import { maxOutputPixels } from "../engines.ts";
 import { newId } from "../platform/index.ts";
 import { instanceIdOf, signCopy } from "../provenance/index.ts";
 import type { Services } from "../services.ts";
+import { webpSidePx } from "./encode.ts";
 import { withFilePermit } from "./files.ts";
-import type { OwnImageInput } from "./image.ts";
+import type { AnswerFormat, Conversion, OwnImageInput } from "./image.ts";
 import { sha256 } from "./outputs.ts";
-import { openFile } from "./serve.ts";
-
-/** A format that a picture can be asked for in. */
-export type AnswerFormat = "jpeg" | "png" | "webp";
+import { type OpenedFile, openFile, type OpenFileInput } from "./serve.ts";
 
 /** The format of a file by its first bytes; `png` for everything that is neither JPEG nor WebP. */
 export function formatOf(bytes: Buffer): AnswerFormat {
@@ -20,24 +19,29 @@ export function formatOf(bytes: Buffer): AnswerFormat {
 
 const jpegStart = Buffer.from([0xff, 0xd8, 0xff]);
 
+interface How extends Omit<Conversion, "format"> {
+  /** Aborting stops before the next step. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /**
- * The original of an own picture in a format, with its mark of origin. `quality` 1..100 is for JPEG and WebP, which is
- * lossless without it. Throws `not_found`, `file_missing`,
- * `storage_unavailable`.
+ * The original of an own picture in a format, with its mark of origin; one that is right as it is stays so. Throws `not_found`,
+ * `file_missing`, `storage_unavailable`.
  */
 export async function readAs(
   services: Services,
   own: OwnImageInput,
   format: AnswerFormat,
-  quality?: number,
+  how: How = {},
 ): Promise<Buffer<ArrayBuffer>> {
   const { headers } = await openFile(services, { ...own, variant: "original", isHead: true });
-  if (headers["content-type"] === `image/${format}` && quality === undefined)
-    return readOriginal(services, own);
+  const isRight = headers["content-type"] === `image/${format}`;
+  if (isRight && how.quality === undefined && how.longestPx === undefined) return readOriginal(services, own);
   // Read in its turn: what waits holds no picture in memory.
   const { bytes, encoded } = await withFilePermit({ ownerId: own.ownerId, weight: "heavy" }, async () => {
+    how.signal?.throwIfAborted();
     const original = await readOriginal(services, own);
-    return { bytes: original, encoded: await encodeAs(original, format, quality) };
+    return { bytes: original, encoded: await encodeAs(original, { ...how, format }) };
   });
   return signCopy(services, encoded, {
     instanceId: instanceIdOf(newId()),
@@ -52,13 +56,34 @@ export async function readAs(
   });
 }
 
+/**
+ * As `openFile` opens the original, but as it is asked for: never by a link, and of a HEAD without its length, since the file
+ * is made when it is read. Throws what `readAs` throws.
+ */
+export async function openAs(
+  services: Services,
+  input: Omit<OpenFileInput, "variant"> & Pick<How, "signal">,
+  as: Conversion,
+): Promise<OpenedFile> {
+  const opened = await openFile(services, { ...input, as, variant: "original", isHead: true });
+  const { "content-length": _ofOriginal, ...headers } = opened.headers;
+  if (opened.isCurrent || input.isHead) return { ...opened, headers };
+  const bytes = await readAs(services, input, as.format, { ...as, signal: input.signal });
+  const body = Readable.from([bytes], { objectMode: false });
+  return { ...opened, headers: { ...headers, "content-length": String(bytes.length) }, body };
+}
+
 async function readOriginal(services: Services, own: OwnImageInput): Promise<Buffer<ArrayBuffer>> {
   const { body } = await openFile(services, { ...own, variant: "original" });
   return body ? buffer(body) : Buffer.alloc(0);
 }
 
-function encodeAs(bytes: Buffer, format: AnswerFormat, quality?: number): Promise<Buffer<ArrayBuffer>> {
-  const picture = sharp(bytes, { limitInputPixels: maxOutputPixels }).keepMetadata();
+/** Transparency is white in a JPEG, which has none. */
+function encodeAs(bytes: Buffer, { format, quality, longestPx }: Conversion): Promise<Buffer<ArrayBuffer>> {
+  const whole = sharp(bytes, { limitInputPixels: maxOutputPixels }).keepMetadata();
+  const sidePx = Math.min(longestPx ?? Infinity, format === "webp" ? webpSidePx : Infinity);
+  const picture =
+    sidePx === Infinity ? whole : whole.resize(sidePx, sidePx, { fit: "inside", withoutEnlargement: true });
   switch (format) {
     case "jpeg":
       return picture

@@ -96,7 +96,7 @@ async function encodeOutput(made: Buffer, { mime, xmp, maxPixels, mark }: Output
 }
 
 /** The longest side that WebP can hold; AVIF holds longer ones. */
-const webpSidePx = 16_383;
+export const webpSidePx = 16_383;
 
 /** Above this size, lossless pictures are stored as PNG: lossless WebP takes 0.6 s of CPU time per megapixel. */
 const losslessWebpPixels = 2_000_000;

@@ -44,6 +44,19 @@ export type Variant = "original" | "preview" | "thumbnail";
 
 export const variants = ["original", "preview", "thumbnail"] as const satisfies readonly Variant[];
 
+/** A format that a picture can be asked for in. */
+export const answerFormats = ["jpeg", "png", "webp"] as const;
+export type AnswerFormat = (typeof answerFormats)[number];
+
+/** A picture as it is asked for. */
+export interface Conversion {
+  readonly format: AnswerFormat;
+  /** 1..100, of JPEG and WebP, which is lossless without it. */
+  readonly quality?: number | undefined;
+  /** Of the longer side; a picture that has fewer keeps its own. */
+  readonly longestPx?: number | undefined;
+}
+
 /** The columns that locate an image's objects. */
 export interface StoredObject {
   readonly storageKey: string;

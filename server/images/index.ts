@@ -32,7 +32,7 @@ export {
 export { withFilePermit } from "./files.ts";
 export { inspect, toDecodable } from "./inspect.ts";
 export { adjustMask, highlightMask, maskOfCutOut, maskOfHoles, reverseMask } from "./adjust-mask.ts";
-export { type AnswerFormat, formatOf, readAs } from "./convert.ts";
+export { formatOf, openAs, readAs } from "./convert.ts";
 export { copyPicture } from "./copy-picture.ts";
 export { copyStore } from "./copy-store.ts";
 export {
@@ -99,6 +99,9 @@ export { readPngTexts, withoutBombs } from "./formats/png-texts.ts";
 export { type PngText, stripPlainPng } from "./formats/png-write.ts";
 export {
   getImages,
+  type AnswerFormat,
+  answerFormats,
+  type Conversion,
   mimeOfKey,
   objectKey,
   type AiFacts,

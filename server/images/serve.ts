@@ -10,6 +10,7 @@ import { findObject, type ImageDisk, openObject, type OpenObject, storageFailure
 import { type PngText, textChunks, withChunksBehindHeader } from "./formats/png-write.ts";
 import { withFilePermit } from "./files.ts";
 import {
+  type Conversion,
   extensionOf,
   findOwnImage,
   type ImageRow,
@@ -29,6 +30,8 @@ export interface OpenFileInput extends OwnImageInput {
   readonly variant: Variant;
   /** What an original that is a PNG carries beside its pixels on its way; other files go as they are. */
   readonly texts?: readonly PngText[] | undefined;
+  /** The file that its headers tell of, which `openAs` makes of the original. */
+  readonly as?: Conversion | undefined;
   /** Asks the browser to save the file instead of showing it. */
   readonly download?: boolean | undefined;
   /** The request's If-None-Match. */
@@ -132,8 +135,7 @@ async function withChunks(services: Opening, { row, chunks }: Omit<Found, "found
 const linkHeaders = { "cache-control": "private, no-store", vary: "Cookie, Authorization" };
 
 function signLink({ driver }: ImageDisk, key: string, headers: FileHeaders): Promise<string | null> {
-  const { "content-type": mime, "content-disposition": disposition } = headers;
-  return driver.signGet(key, { mime, disposition });
+  return driver.signGet(key, { mime: headers["content-type"], disposition: headers["content-disposition"] });
 }
 
 function isKnown(ifNoneMatch: string | null | undefined, etag: string): boolean {
@@ -189,16 +191,18 @@ interface FileHeaders {
 /** Headers that let browsers treat the file as an image only: fixed type, no sniffing, no scripts, private. */
 function fileHeaders(
   image: Named,
-  { variant, download, chunks }: Pick<OpenFileInput, "variant" | "download"> & { readonly chunks: Buffer },
+  { variant, download, as, chunks }: Pick<OpenFileInput, "as" | "variant" | "download"> & { chunks: Buffer },
 ): FileHeaders {
+  const mime = as ? `image/${as.format}` : variantMime(image.mime, variant);
+  const asked = as ? `-${as.format}-${as.quality ?? ""}-${as.longestPx ?? ""}` : "";
   // Weak: its manifest is signed anew each time.
-  const weak = chunks.length === 0 ? "" : "W/";
+  const weak = chunks.length === 0 && !as ? "" : "W/";
   const carried =
     chunks.length === 0 ? "" : `-${createHash("sha256").update(chunks).digest("hex").slice(0, 16)}`;
   return {
-    etag: `${weak}"${image.storedSha256.slice(0, 32)}-${variant}${carried}"`,
-    "content-type": variantMime(image.mime, variant),
-    "content-disposition": disposition(image, variant, download ? "attachment" : "inline"),
+    etag: `${weak}"${image.storedSha256.slice(0, 32)}-${variant}${carried}${asked}"`,
+    "content-type": mime,
+    "content-disposition": disposition(image, mime, download ? "attachment" : "inline"),
     // Revalidated each time (304), so that after a sign-out the next user of the browser sees nothing.
     "cache-control": "private, no-cache",
     vary: "Cookie, Authorization",
@@ -218,8 +222,8 @@ export function baseNameOf({ title, id }: Pick<ImageRow, "title" | "id">): strin
 }
 
 /** RFC 6266: a plain name for old clients, the full one in UTF-8. */
-function disposition(image: Named, variant: Variant, type: "inline" | "attachment"): string {
-  const extension = extensionOf(variantMime(image.mime, variant));
+function disposition(image: Named, mime: string, type: "inline" | "attachment"): string {
+  const extension = extensionOf(mime);
   const base = baseNameOf(image);
   const plain = base.replaceAll(/[^\x20-\x7e]|[%"\\]/g, "_");
   const full = encodeURIComponent(`${base}.${extension}`).replaceAll(/['()*]/g, percentEncode);

@@ -3,8 +3,10 @@ import { eq } from "drizzle-orm";
 import { schema } from "../db/index.ts";
 import {
   baseNameOf,
+  type Conversion,
   extensionOf,
   getImages,
+  openAs,
   openFile,
   openOriginal,
   requireOriginal,
@@ -63,20 +65,22 @@ interface PictureNaming {
   /** The file's name in the zip, by its extension. */
   readonly nameOf: (extension: string) => string;
   readonly settings?: boolean;
+  readonly as?: Conversion | null | undefined;
 }
 
 /** An own picture as an entry of a zip. Throws `not_found`, `file_missing` before a byte of the zip is sent. */
 export async function pictureEntry(
   services: Services,
   own: OwnPicture,
-  { nameOf, settings = false }: PictureNaming,
+  { nameOf, settings = false, as = null }: PictureNaming,
 ): Promise<ZipEntry> {
   const file = { ...own, variant: "original" } as const;
   const { headers } = await openFile(services, { ...file, isHead: true });
+  const openStored = () => (settings ? openWithSettings(services, own) : openFile(services, file));
   return {
-    name: nameOf(extensionOf(headers["content-type"] ?? "")),
+    name: nameOf(extensionOf(as ? `image/${as.format}` : (headers["content-type"] ?? ""))),
     async open() {
-      const { body } = await (settings ? openWithSettings(services, own) : openFile(services, file));
+      const { body } = await (as ? openAs(services, own, as) : openStored());
       if (!body) throw new Error("a file that was asked for without a condition has no body");
       return body;
     },
@@ -92,11 +96,13 @@ interface PicturesZip {
   readonly ids: readonly string[];
   /** Results carry the settings that they were made from. */
   readonly settings: boolean;
+  /** Null: as they are stored. */
+  readonly as: Conversion | null;
 }
 
 /** Own pictures under their titles, and `pictures.json` with what is known of each. Throws `not_found`, `file_missing`. */
 export async function openPicturesZip(services: Services, wanted: PicturesZip): Promise<Readable> {
-  const { ownerId, settings } = wanted;
+  const { ownerId, settings, as } = wanted;
   const taken = new Set<string>();
   const entries: ZipEntry[] = [];
   const told: unknown[] = [];
@@ -104,7 +110,7 @@ export async function openPicturesZip(services: Services, wanted: PicturesZip): 
   for (const { thumbhash: _, mime: _mime, ...facts } of await getImages(services, { ownerId, ids })) {
     const { id } = facts;
     const nameOf = (extension: string) => freeName(taken, baseNameOf(facts), extension);
-    const entry = await pictureEntry(services, { ownerId, id }, { nameOf, settings });
+    const entry = await pictureEntry(services, { ownerId, id }, { nameOf, settings, as });
     entries.push(entry);
     told.push({ file: entry.name, ...facts });
   }

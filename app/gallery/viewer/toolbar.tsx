@@ -7,8 +7,7 @@ import { useEffect, useRef } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { api } from "../../client/api.ts";
 import { canLoadMore, keys, useCapabilities } from "../../client/queries.ts";
-import { saveFile } from "../../client/save.ts";
-import { downloadUrl, imageUrl } from "../../client/urls.ts";
+import { imageUrl } from "../../client/urls.ts";
 import { mostCompared } from "../../compare/address.ts";
 import { useOpenCompare } from "../../compare/opening.ts";
 import { ShareButton } from "../../links/share.tsx";
@@ -16,6 +15,7 @@ import { useRemoveImages } from "../../pictures/actions.tsx";
 import { useChangeCached } from "../../pictures/marks.tsx";
 import { StarButton, QuickActions } from "../../pictures/quick-actions.tsx";
 import { BoardButton } from "../../pictures/boards.tsx";
+import { DownloadMenu } from "../../pictures/download-menu.tsx";
 import { useImageName } from "../../pictures/picture.tsx";
 import { similarUrl } from "../near.tsx";
 import { Button, buttonStyle, IconButton } from "../../ui/button.tsx";
@@ -103,9 +103,15 @@ export function ViewerToolbar(props: Props) {
         </Link>
       ) : null}
       <ShareButton what={{ imageIds: [image.id] }} look="icon" />
-      <IconButton label={t("download")} onClick={() => saveFile(downloadUrl(image.id))}>
-        <Download aria-hidden />
-      </IconButton>
+      <DownloadMenu
+        imageIds={[image.id]}
+        align="end"
+        trigger={
+          <IconButton label={t("download")}>
+            <Download aria-hidden />
+          </IconButton>
+        }
+      />
       <IconButton
         label={t("remove")}
         keys="Delete"

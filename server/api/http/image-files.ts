@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { openFile, variants } from "../../images/index.ts";
+import { answerFormats, type Conversion, openAs, openFile, variants } from "../../images/index.ts";
 import {
   noteServed,
   openPicturesZip,
@@ -7,9 +7,47 @@ import {
   openWithSettings,
   picturesZipLimit,
 } from "../../jobs/index.ts";
-import { flagOfText } from "../../platform/index.ts";
+import { AppError, flagOfText } from "../../platform/index.ts";
 import { defineRoute } from "./route.ts";
 import { isStillCaller, servedStream, zipAnswer, zipStream } from "./streams.ts";
+
+/** Of the original, for a file and for each of a zip. */
+const asked = {
+  format: z
+    .enum(answerFormats)
+    .optional()
+    .describe(
+      "The original in this format, with its marks of origin; in a JPEG what is transparent is white. By default as it is stored",
+    ),
+  quality: z.coerce.number().int().min(1).max(100).default(90).describe("Of JPEG and WebP, with `format`"),
+  longestPx: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(65_535)
+    .optional()
+    .describe("Of the longer side, with `format`; a picture that has fewer pixels keeps its own"),
+};
+
+interface Asked extends Partial<Conversion> {
+  readonly settings: boolean;
+  readonly variant?: string;
+}
+
+/** Null: as it is stored. Throws `bad_request` for what does not go together. */
+function conversionOf({
+  format,
+  quality,
+  longestPx,
+  settings,
+  variant = "original",
+}: Asked): Conversion | null {
+  if (format === undefined && longestPx === undefined) return null;
+  if (format === undefined) throw new AppError("bad_request", "`longestPx` goes with `format`.");
+  if (settings || variant !== "original")
+    throw new AppError("bad_request", "`format` is of the original, without `settings`.");
+  return { format, quality: format === "png" ? undefined : quality, longestPx };
+}
 
 /** GET /images/{id}/file */
 export const getImageFileRoute = defineRoute({
@@ -18,7 +56,7 @@ export const getImageFileRoute = defineRoute({
   operationId: "getImageFile",
   summary: "Download a picture",
   description:
-    "`preview` is at most 1,280 pixels, `thumbnail` at most 320. Answers 304 to a matching If-None-Match.",
+    "`preview` is at most 1,280 pixels, `thumbnail` at most 320; `format` makes another file of the original. Answers 304 to a matching If-None-Match.",
   tag: "images",
   resource: "image",
   params: z.object({ id: z.uuid() }),
@@ -30,6 +68,7 @@ export const getImageFileRoute = defineRoute({
       .describe(
         "The original of a result carries what it was made from: `parameters`, as most programs read it, and `atelier` as JSON. Anybody who gets the file can read them.",
       ),
+    ...asked,
   }),
   responses: {
     200: { description: "The file", contentType: "image/*" },
@@ -48,9 +87,12 @@ export const getImageFileRoute = defineRoute({
       allowsLink: true,
     };
     const { variant, settings } = query;
-    const openOriginal = settings ? openWithSettings : openResult;
+    const as = conversionOf(query);
+    const openStored = settings ? openWithSettings : openResult;
+    const openOriginal = () =>
+      as ? openAs(services, { ...own, signal: request.signal }, as) : openStored(services, own);
     const { headers, isCurrent, body, link } = await (variant === "original"
-      ? openOriginal(services, own)
+      ? openOriginal()
       : openFile(services, { ...own, variant, allowsTrash: true }));
     if (link !== null) return new Response(null, { status: 302, headers: { ...headers, location: link } });
     if (!body) return new Response(null, { status: isCurrent ? 304 : 200, headers });
@@ -80,10 +122,12 @@ export const getImagesZipRoute = defineRoute({
     settings: flagOfText
       .default(false)
       .describe("Each result carries what it was made from, as in its own file"),
+    ...asked,
   }),
   responses: { 200: { description: "The zip", contentType: "application/zip" } },
-  async handle({ services, caller, query: { ids, settings }, request }) {
-    const wanted = { ownerId: caller.userId, ids: ids.split(","), settings };
+  async handle({ services, caller, query, request }) {
+    const { ids, settings } = query;
+    const wanted = { ownerId: caller.userId, ids: ids.split(","), settings, as: conversionOf(query) };
     const reader = {
       caller,
       signal: request.signal,

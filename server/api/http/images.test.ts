@@ -121,6 +121,71 @@ test("A15 a file is served to its owner, asked for again without being sent agai
   await saved.body?.cancel();
 });
 
+test("a picture is sent in another format and smaller, under that format's name, and asked for again without being made again", async () => {
+  const clear = { r: 255, g: 0, b: 0, alpha: 0 };
+  const png = await sharp({ create: { width: 300, height: 200, channels: 4, background: clear } })
+    .composite([
+      { input: { create: { width: 150, height: 200, channels: 3, background: "blue" } }, left: 0, top: 0 },
+    ])
+    .png()
+    .toBuffer();
+  const own = { ownerId: owner.caller.userId, role: "upload" } as const;
+  const { id } = await ingest(fixture.services, { ...own, bytes: png, name: "half.png" });
+  const path = `/images/${id}/file`;
+  const plain = await send(path);
+  await plain.body?.cancel();
+
+  const jpeg = await send(`${path}?format=jpeg&longestPx=150&download=1`);
+  const bytes = Buffer.from(await jpeg.arrayBuffer());
+  expect(await sharp(bytes).metadata()).toMatchObject({ format: "jpeg", width: 150, height: 100 });
+  // What is transparent is white.
+  const pixels = await sharp(bytes).raw().toBuffer();
+  for (const value of pixels.subarray(pixels.length - 3)) expect(value).toBeGreaterThan(250);
+  expect(jpeg.headers.get("content-type")).toBe("image/jpeg");
+  expect(jpeg.headers.get("content-length")).toBe(String(bytes.length));
+  expect(jpeg.headers.get("content-disposition")).toContain('attachment; filename="half.jpg"');
+
+  const webp = await send(`${path}?format=webp&longestPx=9000`);
+  const kept = await sharp(Buffer.from(await webp.arrayBuffer())).metadata();
+  expect(kept).toMatchObject({ format: "webp", width: 300, height: 200, hasAlpha: true });
+  const better = await send(`${path}?format=webp&longestPx=9000&quality=99`, { method: "HEAD" });
+  const tags = [plain, jpeg, webp, better].map(({ headers }) => headers.get("etag") ?? "");
+  expect(new Set(tags).size).toBe(4);
+  const again = await send(`${path}?format=jpeg&longestPx=150`, {
+    headers: { "if-none-match": tags[1] ?? "" },
+  });
+  expect([again.status, await again.text()]).toEqual([304, ""]);
+  const other = await send(`${path}?format=jpeg&longestPx=151`, {
+    headers: { "if-none-match": tags[1] ?? "" },
+  });
+  expect([other.status, (await other.arrayBuffer()).byteLength > 0]).toEqual([200, true]);
+  // As it is stored, where that is what is asked for.
+  const same = await send(`${path}?format=png`);
+  expect((await same.arrayBuffer()).byteLength).toBe(Number(plain.headers.get("content-length")));
+
+  const files = await unzip(`ids=${id}&format=jpeg&longestPx=60&quality=50`);
+  expect([...files.keys()].toSorted()).toEqual(["half.jpg", "pictures.json"]);
+  expect(await sharp(files.get("half.jpg")).metadata()).toMatchObject({ format: "jpeg", width: 60 });
+  expect((await send(`${path}?format=jpeg`, { key: strangerKey })).status).toBe(404);
+});
+
+test.each([
+  "format=avif",
+  "longestPx=100",
+  "format=jpeg&quality=0",
+  "format=jpeg&quality=101",
+  "format=jpeg&longestPx=0",
+  "format=jpeg&longestPx=1.5",
+  "format=jpeg&settings=true",
+])("a file and a zip as %s are bad requests", async (query) => {
+  expect((await send(`/images/${owner.imageId}/file?${query}`)).status).toBe(400);
+  expect((await send(`/images/zip?ids=${owner.imageId}&${query}`)).status).toBe(400);
+});
+
+test("a format is one of the original alone", async () => {
+  expect((await send(`/images/${owner.imageId}/file?format=jpeg&variant=preview`)).status).toBe(400);
+});
+
 test("a result is sent with its settings on wish alone, its pixels and its mark untouched", async () => {
   const { services } = fixture;
   const { id } = await addPicture("chelsea.png");

@@ -79,7 +79,7 @@ async function readBase64(
   job: JobView,
 ): Promise<string> {
   const own = { id: outputOf(job).imageId, ownerId: caller.userId };
-  return (await readAs(services, own, format, compression)).toString("base64");
+  return (await readAs(services, own, format, { quality: compression })).toString("base64");
 }
 
 /** Whoever has the address may read the picture for an hour. */
