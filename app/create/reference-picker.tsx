@@ -1,19 +1,16 @@
 "use client";
-import { ClipboardPaste, ImagePlus } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useSearchParams } from "next/navigation";
 import { type ClipboardEvent, type DragEvent, useCallback, useEffect, useState } from "react";
 import type { OfferedWorkflow } from "../client/queries.ts";
-import { GalleryStrip, usePictureUploads } from "../pictures/picture-input.tsx";
-import { usePasteButton } from "../studio/inputs.tsx";
-import { Button, Spinner } from "../ui/button.tsx";
+import { usePictureUploads } from "../pictures/picture-input.tsx";
+import { useFailureToast } from "../ui/failures.ts";
+import { later } from "../ui/later.tsx";
 import { Dialog } from "../ui/overlays.tsx";
 import { toastFailure } from "../ui/toasts.tsx";
 import { filesOf, mayBePicture, pastedFiles } from "../uploads/collect.ts";
-import { useFilePicker } from "../uploads/drop.tsx";
 import { useForm } from "./form.ts";
 import { mostReferences } from "../client/references.ts";
-import { useTakesText } from "./reference-list.tsx";
 import { addReferences } from "./references.ts";
 
 /** The picture of this studio that is dragged, by its address; null for anything else. */
@@ -75,66 +72,36 @@ function useReferenceAddress(
   }, [add, chosen, named, open]);
 }
 
+const ReferenceChoices = later(async () => (await import("./reference-choices.tsx")).ReferenceChoices);
+
 interface PickerProps {
   readonly chosen: OfferedWorkflow;
   readonly references: ReturnType<typeof useReferences>;
-  readonly onClose: () => void;
-}
-
-function Choices({ chosen, references: { add, isUploading, upload }, onClose }: PickerProps) {
-  const t = useTranslations("create.references");
-  const { references } = useForm();
-  const take = useCallback(
-    (files: File[]) => {
-      upload(files);
-      onClose();
-    },
-    [onClose, upload],
-  );
-  const pick = useFilePicker(take);
-  const paste = usePasteButton(take);
-  const isFull = references.length >= mostReferences;
-  return (
-    <div className="flex min-w-0 flex-col gap-4">
-      <p className="text-sm text-quiet">{useTakesText(chosen)}</p>
-      <div className="flex flex-wrap gap-2">
-        <Button size="small" disabled={isUploading || isFull} onClick={() => pick({ multiple: true })}>
-          {isUploading ? <Spinner /> : <ImagePlus aria-hidden />}
-          {t("upload")}
-        </Button>
-        <Button size="small" look="quiet" disabled={isUploading || isFull} onClick={paste}>
-          <ClipboardPaste aria-hidden />
-          {t("paste")}
-        </Button>
-      </div>
-      <GalleryStrip
-        title={t("fromGallery")}
-        leftOut={references.map(({ imageId }) => imageId)}
-        chosenId={null}
-        onChoose={(id) => {
-          add([id]);
-          onClose();
-        }}
-      />
-      <p className="text-xs text-quiet">{t("drop")}</p>
-    </div>
-  );
+  readonly isOpen: boolean;
+  readonly setOpen: (isOpen: boolean) => void;
 }
 
 /** Chooses a further picture, and takes those of the address. */
 export function ReferencePicker({
+  chosen,
+  references: { add, isUploading, upload },
   isOpen,
   setOpen,
-  ...picker
-}: Omit<PickerProps, "onClose"> & {
-  readonly isOpen: boolean;
-  readonly setOpen: (isOpen: boolean) => void;
-}) {
+}: PickerProps) {
   const t = useTranslations("create.references");
+  const showFailure = useFailureToast();
   const close = useCallback(() => setOpen(false), [setOpen]);
+  const onFailure = (error: unknown) => {
+    close();
+    showFailure(error);
+  };
   return (
     <Dialog open={isOpen} onOpenChange={setOpen} title={t("add")}>
-      <Choices {...picker} onClose={close} />
+      <ReferenceChoices
+        isWanted
+        onFailure={onFailure}
+        props={{ chosen, add, isUploading, upload, onClose: close }}
+      />
     </Dialog>
   );
 }

@@ -13,7 +13,7 @@ import { Field } from "../ui/fields.tsx";
 import { later } from "../ui/later.tsx";
 import { Dialog, Menu, MenuItem } from "../ui/overlays.tsx";
 import { toastWithUndo } from "../ui/toasts.tsx";
-import { isBoardAlone } from "./search-terms.ts";
+import { isBoardAlone } from "../client/search-terms.ts";
 
 const ShareDialog = later(async () => (await import("../links/share.tsx")).ShareDialog);
 const MembersDialog = later(async () => (await import("../boards/members.tsx")).MembersDialog);

@@ -16,7 +16,7 @@ import { Menu, MenuItem } from "../ui/overlays.tsx";
 import { useFilePicker, useUploadWithOffer } from "../uploads/drop.tsx";
 import { BoardStrip } from "./board-strip.tsx";
 import { SearchTools } from "./search-line.tsx";
-import { hasTerm, isBoardAlone, isByMeaning, readableSearch, toggleTerm } from "./search-terms.ts";
+import { hasTerm, isBoardAlone, isByMeaning, readableSearch, toggleTerm } from "../client/search-terms.ts";
 import { useSelection } from "./selection.tsx";
 import { Sheet } from "./sheet.tsx";
 import type { ListedImage } from "./stack.tsx";

@@ -5,7 +5,7 @@ import { parseSearch, termOf } from "@atelier/server/search-query";
 import { api } from "../client/api.ts";
 import { keys, useCapabilities, viewerTimezone } from "../client/queries.ts";
 import { Picture, useImageName } from "../pictures/picture.tsx";
-import { hasTerm, isByMeaning, readableSearch } from "./search-terms.ts";
+import { hasTerm, isByMeaning, readableSearch } from "../client/search-terms.ts";
 import type { ListedImage } from "./stack.tsx";
 
 /** Where the pictures are that mean the like of one. */

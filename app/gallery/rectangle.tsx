@@ -3,7 +3,7 @@ import { useEffect, useEffectEvent, useRef, useState } from "react";
 import type { SheetLine } from "./layout-rows.ts";
 import type { Selection } from "./selection.tsx";
 import type { ListedImage } from "./stack.tsx";
-import { useTileFocus } from "./tile-focus.ts";
+import { moveBetweenTiles } from "../pictures/tile-keys.ts";
 
 interface Point {
   readonly x: number;
@@ -81,6 +81,67 @@ interface Props extends Lines {
   /** The list, whose corner the box is measured from. */
   readonly list: HTMLElement | null;
   readonly selection: Selection;
+}
+
+/** A picture of the list; `stack` is its own id in lists that show no stacks. */
+interface Shown {
+  readonly id: string;
+  readonly stack: string;
+}
+
+/**
+ * Which picture takes the focus of one that is gone: the one that shows its stack now, else the next of its list that is still
+ * there, else the one before it.
+ */
+export function heirOf(id: string, before: readonly Shown[], now: readonly Shown[]): string | undefined {
+  const at = before.findIndex((one) => one.id === id);
+  const ids = new Set(now.map((one) => one.id));
+  if (ids.has(id) || at === -1) return ids.has(id) ? id : undefined;
+  const onTop = now.find(({ stack }) => stack === before[at]?.stack);
+  const isThere = (one: Shown) => ids.has(one.id);
+  return (onTop ?? before.slice(at + 1).find(isThere) ?? before.slice(0, at).findLast(isThere))?.id;
+}
+
+const shownIn = (lines: readonly SheetLine[]): readonly Shown[] =>
+  lines.flatMap((line) =>
+    line.type === "row"
+      ? line.items.map(({ id, stackId, stackSize }) => ({ id, stack: stackSize === null ? id : stackId }))
+      : [],
+  );
+
+/** Keeps the focus on a picture that moves into another row, where it has another button, or gives it to its heir. */
+function useKeptFocus(lines: readonly SheetLine[]): void {
+  const focusedId = useRef<string | undefined>(undefined);
+  const listed = useRef<readonly Shown[]>([]);
+  useEffect(() => {
+    const leaving = new AbortController();
+    const take = (target: EventTarget | null) => {
+      focusedId.current = target instanceof HTMLElement ? target.dataset.tile : undefined;
+    };
+    const note = ({ target }: Event) => take(target);
+    take(document.activeElement);
+    window.addEventListener("focusin", note, { signal: leaving.signal });
+    window.addEventListener("pointerdown", note, { signal: leaving.signal });
+    return () => leaving.abort();
+  }, []);
+  useEffect(() => {
+    const [before, now] = [listed.current, shownIn(lines)];
+    listed.current = now;
+    if (focusedId.current === undefined || document.activeElement !== document.body) return;
+    const heir = heirOf(focusedId.current, before, now);
+    const tile = document.querySelector<HTMLElement>(`[data-tile="${heir ?? ""}"]`);
+    tile?.focus({ preventScroll: true });
+  }, [lines]);
+}
+
+/** The focus among the pictures of the list: moved by keys, and kept when the list changes. */
+function useTileFocus(list: HTMLElement | null, lines: readonly SheetLine[]): void {
+  useEffect(() => {
+    const move = (event: KeyboardEvent) => moveBetweenTiles(event, document);
+    list?.addEventListener("keydown", move);
+    return () => list?.removeEventListener("keydown", move);
+  }, [list]);
+  useKeptFocus(lines);
 }
 
 /**

@@ -6,7 +6,7 @@ import { useFailureToast } from "../ui/failures.ts";
 import { useTextInUrl } from "../parts/filters.tsx";
 import { cx, inputStyle } from "../ui/button.tsx";
 import { later } from "../ui/later.tsx";
-import { readableSearch } from "./search-terms.ts";
+import { readableSearch } from "../client/search-terms.ts";
 
 const SaveSearch = later(async () => (await import("./board-dialogs.tsx")).SaveSearch);
 const SearchBox = later(async () => (await import("./search-box.tsx")).SearchBox);

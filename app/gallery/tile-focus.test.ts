@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { heirOf } from "./tile-focus.ts";
+import { heirOf } from "./rectangle.tsx";
 
 const alone = (ids: readonly string[]) => ids.map((id) => ({ id, stack: id }));
 const before = alone(["a", "b", "c", "d"]);

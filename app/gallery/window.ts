@@ -6,7 +6,7 @@ import { useFailureToast } from "../ui/failures.ts";
 import { canLoadMore, keys, viewerTimezone } from "../client/queries.ts";
 import { useRemoving } from "../pictures/actions.tsx";
 import { galleryPageSize } from "./layout-rows.ts";
-import { isByMeaning } from "./search-terms.ts";
+import { isByMeaning } from "../client/search-terms.ts";
 import type { ListedImage } from "./stack.tsx";
 import type { Jump } from "./timeline.ts";
 

@@ -40,7 +40,7 @@ import { signOut } from "../client/session.ts";
 import { applyTheme, currentTheme, watchTheme } from "../client/cookies.ts";
 import { useNavItems } from "../parts/nav-items.ts";
 import { shortcutsOpen } from "../parts/openings.ts";
-import { readableSearch } from "../gallery/search-terms.ts";
+import { readableSearch } from "../client/search-terms.ts";
 import { jobHref } from "../jobs/text.ts";
 import { promptsOf } from "../jobs/params.ts";
 import { shownKind } from "../client/kinds.ts";

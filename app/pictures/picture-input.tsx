@@ -1,11 +1,5 @@
 "use client";
-import { useQuery } from "@tanstack/react-query";
-import { useTranslations } from "next-intl";
 import { useCallback, useState } from "react";
-import { api } from "../client/api.ts";
-import { keys } from "../client/queries.ts";
-import { useImageName } from "./picture.tsx";
-import { PictureStrip } from "./picture-strip.tsx";
 import { useFileTarget, useUploadBatch } from "../uploads/drop.tsx";
 import { addUpload, dropUpload, useUploads } from "../uploads/store.ts";
 
@@ -45,31 +39,4 @@ export function usePictureUploads({ most, onStored }: Uploading) {
 export function TakesFiles({ take }: { readonly take: (files: readonly File[]) => void }) {
   useFileTarget(take);
   return null;
-}
-
-const shown = 30;
-const filters = { limit: shown, order: "added" } as const;
-
-interface GalleryStripProps {
-  readonly title: string;
-  /** Left out: the picture that is edited, and what is chosen already. */
-  readonly leftOut: readonly string[];
-  readonly chosenId: string | null;
-  readonly onChoose: (imageId: string) => void;
-}
-
-/** The pictures that came last into the gallery to choose one of. */
-export function GalleryStrip({ title, leftOut, chosenId, onChoose }: GalleryStripProps) {
-  const t = useTranslations("pictures");
-  const nameOf = useImageName();
-  const { data } = useQuery({
-    queryKey: keys.imageList(filters),
-    queryFn: () => api.images.list.query(filters),
-  });
-  const pictures = (data?.items ?? []).flatMap((image) =>
-    leftOut.includes(image.id)
-      ? []
-      : [{ id: image.id, thumbhash: image.thumbhash, label: t("usePicture", { name: nameOf(image) }) }],
-  );
-  return <PictureStrip title={title} pictures={pictures} chosenId={chosenId} onChoose={onChoose} />;
 }

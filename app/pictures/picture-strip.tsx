@@ -1,4 +1,5 @@
 "use client";
+import type { ReactNode } from "react";
 import { Picture } from "./picture.tsx";
 
 interface StripPicture {
@@ -14,16 +15,19 @@ interface PictureStripProps {
   readonly pictures: readonly StripPicture[];
   readonly chosenId: string | null;
   readonly onChoose: (imageId: string) => void;
+  /** Beside the title: the way to further pictures. */
+  readonly children?: ReactNode;
 }
 
 /** Pictures to choose one of, as a row of thumbnails that scrolls sideways; nothing without pictures. */
-export function PictureStrip({ title, pictures, chosenId, onChoose }: PictureStripProps) {
+export function PictureStrip({ title, pictures, chosenId, onChoose, children }: PictureStripProps) {
   if (pictures.length === 0) return null;
   return (
     <div className="mt-1 flex flex-col gap-2">
-      <p aria-hidden className="text-xs text-quiet">
-        {title}
-      </p>
+      <div className="flex items-center justify-between gap-2 text-xs text-quiet">
+        <p aria-hidden>{title}</p>
+        {children}
+      </div>
       <ul aria-label={title} className="no-scrollbar -m-1 flex gap-1.5 overflow-x-auto p-1">
         {pictures.map(({ id, thumbhash, label }) => (
           <li key={id} className="shrink-0">

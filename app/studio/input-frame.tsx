@@ -1,9 +1,10 @@
 "use client";
-import { Camera, CircleAlert, ClipboardPaste, ImagePlus, X } from "lucide-react";
+import { Camera, CircleAlert, ClipboardPaste, ImagePlus, Images, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type ClipboardEvent, type DragEvent, type ReactNode, useCallback, useState } from "react";
 import { useFailureText } from "../ui/failures.ts";
 import { useImage } from "../client/queries.ts";
+import { FromGallery } from "../pictures/gallery-strip.tsx";
 import { Picture } from "../pictures/picture.tsx";
 import { Button, cx, IconButton } from "../ui/button.tsx";
 import { Progress } from "../ui/progress.tsx";
@@ -13,14 +14,10 @@ import { canScaleDown, retryUploads, type Upload } from "../uploads/store.ts";
 import { RecentStrip, SampleRow, WardrobeStrip, type SlotState, usePasteButton } from "./inputs.tsx";
 import type { Slot } from "./state.ts";
 
-interface EmptyFrameProps {
-  readonly slot: Slot;
-  readonly onFile: (file: File) => void;
-}
-
 /** A frame without a picture: buttons to upload, paste or choose one. */
-function EmptyFrame({ slot, onFile }: EmptyFrameProps) {
+function EmptyFrame({ slot, state: { put: onFile, choose } }: Pick<InputFrameProps, "slot" | "state">) {
   const t = useTranslations("studio");
+  const picker = useTranslations("picker");
   const takeFirst = useCallback(
     (files: File[]) => {
       const [first] = files;
@@ -45,6 +42,14 @@ function EmptyFrame({ slot, onFile }: EmptyFrameProps) {
           <ImagePlus aria-hidden />
           {t(`empty.${slot}.choose`)}
         </Button>
+        <FromGallery leftOut={[]} most={1} onChoose={([id = ""]) => choose(id)}>
+          {(open) => (
+            <Button size="small" look="quiet" onClick={open}>
+              <Images aria-hidden />
+              {picker("open")}
+            </Button>
+          )}
+        </FromGallery>
         <Button size="small" look="quiet" onClick={paste}>
           <ClipboardPaste aria-hidden />
           {t("paste")}
@@ -222,7 +227,7 @@ function FrameContent({ slot, state }: Pick<InputFrameProps, "slot" | "state">) 
   const { data: image } = useImage(state.imageId);
   if (state.upload !== undefined)
     return <UploadInFrame upload={state.upload} onCancel={state.cancelUpload} />;
-  if (state.imageId === null) return <EmptyFrame slot={slot} onFile={state.put} />;
+  if (state.imageId === null) return <EmptyFrame slot={slot} state={state} />;
   return (
     <Picture
       key={state.imageId}
@@ -240,6 +245,7 @@ function FrameContent({ slot, state }: Pick<InputFrameProps, "slot" | "state">) 
 /** The frame of the person or of the garment; `children` are shown below the picture. */
 export function InputFrame({ slot, state, children }: InputFrameProps) {
   const t = useTranslations("studio");
+  const picker = useTranslations("picker");
   const { data: image } = useImage(state.imageId);
   const isEmpty = state.imageId === null && state.upload === undefined;
   const place = places[slot];
@@ -257,9 +263,22 @@ export function InputFrame({ slot, state, children }: InputFrameProps) {
     >
       <FrameHeader id={`frame-${slot}`} title={t(`slots.${slot}`)} className={place.header}>
         {isEmpty ? null : (
-          <IconButton label={t(`remove.${slot}`)} onClick={state.clear} className="-my-2">
-            <X aria-hidden />
-          </IconButton>
+          <span className="-my-2 flex">
+            <FromGallery
+              leftOut={state.imageId === null ? [] : [state.imageId]}
+              most={1}
+              onChoose={([id = ""]) => state.choose(id)}
+            >
+              {(open) => (
+                <IconButton label={picker("open")} onClick={open}>
+                  <Images aria-hidden />
+                </IconButton>
+              )}
+            </FromGallery>
+            <IconButton label={t(`remove.${slot}`)} onClick={state.clear}>
+              <X aria-hidden />
+            </IconButton>
+          </span>
         )}
       </FrameHeader>
       <PictureGround

@@ -1,5 +1,6 @@
 import sharp from "sharp";
 import { beGuest } from "../steps/be-guest.ts";
+import { fillMonths } from "../steps/fill-months.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
 import { sameSite } from "../steps/same-site.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
@@ -87,4 +88,53 @@ test("a photo is found by the words in its file, and by those that its owner wri
   await line.fill("lighthouse");
   await expect(photo).toBeVisible();
   await expect(rocket).toHaveCount(0);
+});
+
+test("any picture of the gallery is chosen for an outfit: by pages, the search, a board and keys", async ({
+  page,
+}) => {
+  await beGuest(page);
+  await page.goto("/");
+  const person = page.getByRole("region", { name: "Person" });
+  await person.getByRole("button", { name: "From the gallery…" }).click();
+  const picker = page.getByRole("dialog", { name: "Choose a picture" });
+  await expect(picker.getByRole("heading", { name: "No pictures yet" })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(picker).toBeHidden();
+
+  await fillMonths(page, { months: 2, picturesEach: 35 });
+  const found = await page.request.get("/api/v1/images?limit=1");
+  const { items }: { items: readonly { id: string }[] } = await found.json();
+  const board = { name: "Walls", imageIds: items.map(({ id }) => id) };
+  const made = await page.request.post("/api/v1/boards", { data: board, ...sameSite() });
+  expect(made.status(), await made.text()).toBe(201);
+  await page.reload();
+  await person.getByRole("button", { name: "From the gallery…" }).click();
+  const tiles = picker.locator("[data-tile]");
+  await expect(tiles).toHaveCount(60);
+  expect(await findBarriers(page)).toEqual([]);
+  await tiles.last().scrollIntoViewIfNeeded();
+  await expect(tiles).toHaveCount(71);
+
+  await picker.getByRole("button", { name: "Walls" }).click();
+  await expect(tiles).toHaveCount(1);
+  const line = picker.getByRole("searchbox", { name: "Search the pictures" });
+  await line.fill("rating:good");
+  await expect(picker.getByText("rating: takes 0 to 5")).toBeVisible();
+  await line.fill("is:trashed");
+  await expect(picker.getByRole("heading", { name: "Nothing matches" })).toBeVisible();
+  await line.fill("picture");
+  await expect(tiles).toHaveCount(60);
+  await line.press("ArrowDown");
+  await expect(tiles.first()).toBeFocused();
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowDown");
+  await expect(tiles.first()).not.toBeFocused();
+  await line.fill('"picture 69"');
+  await expect(tiles).toHaveCount(1);
+  await line.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await expect(picker).toBeHidden();
+  await expect(person.getByRole("img", { name: "picture 69" })).toBeVisible();
+  await expect(person.getByRole("button", { name: "From the gallery…" })).toBeVisible();
 });

@@ -10,7 +10,8 @@ import { useFilePicker } from "../../uploads/drop.tsx";
 import { referenceRoles } from "./mode-settings.ts";
 import { findForPrompt, ModeAction, ModeHint, type ModeProps, PromptField, settingsOf } from "./parts.tsx";
 import { changeRequest } from "./requests.ts";
-import { GalleryStrip, TakesFiles, usePictureUploads } from "../../pictures/picture-input.tsx";
+import { GalleryStrip } from "../../pictures/gallery-strip.tsx";
+import { TakesFiles, usePictureUploads } from "../../pictures/picture-input.tsx";
 
 /** The best live workflow for so many references. */
 export function findForReferences(workflows: readonly OfferedWorkflow[] | undefined, count: number) {
@@ -127,7 +128,10 @@ export function ReferenceChoice({ leftOut, onAdd, ...references }: ReferenceChoi
             title={t("referenceFromGallery")}
             leftOut={[...leftOut, ...ids]}
             chosenId={null}
-            onChoose={onAdd}
+            most={most - ids.length}
+            onChoose={(chosen) => {
+              for (const id of chosen) onAdd(id);
+            }}
           />
         </>
       ) : null}

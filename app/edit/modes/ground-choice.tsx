@@ -10,7 +10,8 @@ import { Radio, RadioGroup } from "../../ui/radio.tsx";
 import { Slider } from "../../ui/slider.tsx";
 import { useFilePicker } from "../../uploads/drop.tsx";
 import type { BackgroundSettings } from "./mode-settings.ts";
-import { GalleryStrip, TakesFiles } from "../../pictures/picture-input.tsx";
+import { GalleryStrip } from "../../pictures/gallery-strip.tsx";
+import { TakesFiles } from "../../pictures/picture-input.tsx";
 
 /** Colours that are asked for often, with the names of their words. */
 const swatches = {
@@ -154,7 +155,8 @@ export function PictureChoice({ image, settings, change, isUploading, upload }: 
         title={t("fromGallery")}
         leftOut={[image.id]}
         chosenId={settings.pictureId}
-        onChoose={(pictureId) => change({ pictureId, position: 0.5 })}
+        most={1}
+        onChoose={([pictureId = null]) => change({ pictureId, position: 0.5 })}
       />
       <Covering image={image} settings={settings} change={change} />
     </>
