@@ -76,7 +76,7 @@ export function EditPanel({ image, session, selection, modes, run }: EditPanelPr
         session={session}
         modes={modes}
         isBusy={run.isBusy}
-        onJob={run.start}
+        onJob={run.startOn(image.id)}
         candidates={run.choice}
       />
       {takesMarks(modes.state.mode) ? <ToolPanel session={session} selection={selection} /> : null}

@@ -3,6 +3,7 @@ import os from "node:os";
 import path from "node:path";
 import { chromium, type Page } from "@playwright/test";
 import { beGuest } from "../steps/be-guest.ts";
+import { chooseMode } from "../steps/choose-mode.ts";
 import { paintLine } from "../steps/paint-line.ts";
 import { sameSite } from "../steps/same-site.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
@@ -115,6 +116,65 @@ test("@all two tabs of one browser keep what each has done, and the later is tol
   await undo.click();
   await expect(removeOf(tab), "one line was painted in the other tab").toBeDisabled();
   await page.close();
+});
+
+test("@all two tabs over plain http, where none knows of the other, do not overwrite each other's work", async ({
+  page,
+  context,
+}) => {
+  await context.addInitScript(() => Reflect.deleteProperty(Navigator.prototype, "locks"));
+  await beGuest(page);
+  const id = await uploadSample(page, "coffee.png");
+  await page.route("**/api/trpc/edits.save*", (route) => route.abort());
+  await openEditor(page, id);
+  await paintLine(page, lineAt(60));
+  await expect(keepingOf(page)).toHaveText("Offline");
+  const tab = await context.newPage();
+  await openEditor(tab, id);
+  await expect(removeOf(tab), "the work of the first tab is taken up").toBeEnabled();
+  await paintLine(tab, lineAt(90));
+  await expect(keepingOf(tab)).toHaveText("Saved");
+  await page.unroute("**/api/trpc/edits.save*");
+  await paintLine(page, lineAt(120));
+  await expect(page.getByRole("alert").filter({ hasText: "changed in another window" })).toBeVisible();
+  await tab.close();
+});
+
+test("@all a result belongs to the version of the click, and leaves the one that is looked at meanwhile", async ({
+  page,
+}) => {
+  await beGuest(page);
+  const id = await uploadSample(page, "coffee.png");
+  await openEditor(page, id);
+  await chooseMode(page, "Adjust");
+  const light = page.getByRole("slider", { name: "Light" });
+  const apply = page.getByRole("button", { name: "Apply", exact: true });
+  await light.press("PageUp");
+  await apply.click();
+  const version = (number: number) =>
+    page
+      .getByRole("list", { name: "Versions" })
+      .getByRole("button", { name: new RegExp(`^Version ${number}`) });
+  await expect(version(2)).toHaveAttribute("aria-current", "true", { timeout: 120_000 });
+
+  const { promise: isLookedAt, resolve: goOn } = Promise.withResolvers<void>();
+  await page.route("**/api/trpc/jobs.submit*", async (route) => {
+    await isLookedAt;
+    await route.continue();
+  });
+  await light.press("PageUp");
+  await apply.click();
+  await version(1).click();
+  await expect(version(1)).toHaveAttribute("aria-current", "true");
+  goOn();
+  await expect(version(3)).toBeVisible({ timeout: 120_000 });
+  await expect(version(1)).toHaveAttribute("aria-current", "true");
+  await expect(keepingOf(page)).toHaveText("Saved");
+  const input = encodeURIComponent(JSON.stringify({ json: { imageId: id } }));
+  const answer = await page.request.get(`/api/trpc/edits.get?input=${input}`);
+  const { result } = await answer.json();
+  const [, second, third] = result.data.json.state.versions;
+  expect(third).toMatchObject({ parentId: second.imageId });
 });
 
 /** Starts a batch without the screen, and writes it into the edit as the editor would. */

@@ -54,16 +54,17 @@ interface Wanted {
   readonly shown: Agreed | null;
   readonly count: number;
   readonly spent?: readonly Mark[] | undefined;
+  /** Of the click: when the jobs are there, another version may be on the stage. */
+  readonly onJob: OnJobs;
 }
 
-interface RunOptions {
-  readonly onJob: Runs["start"];
-  /** The request was answered, or failed with this error. */
-  readonly onSettled?: (error: unknown) => void;
-}
+export type OnJobs = ReturnType<Runs["startOn"]>;
 
-/** Starts one job, or several as one batch. Equal input after a lost answer starts nothing a second time. */
-export function useCandidateRun({ onJob, onSettled }: RunOptions) {
+/**
+ * Starts one job, or several as one batch. Equal input after a lost answer starts nothing a second time. `onSettled`: the request
+ * was answered, or failed with this error.
+ */
+export function useCandidateRun(onSettled: ((error: unknown) => void) | undefined) {
   const showFailure = useFailureToast();
   const [submission] = useState(createJobSubmission);
   const batch = useSubmitBatch();
@@ -82,7 +83,7 @@ export function useCandidateRun({ onJob, onSettled }: RunOptions) {
       });
       return jobIds;
     },
-    onSuccess: (jobIds, { spent }) => {
+    onSuccess: (jobIds, { spent, onJob }) => {
       onSettled?.(null);
       onJob(jobIds, spent);
     },

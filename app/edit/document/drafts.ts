@@ -81,7 +81,10 @@ export function holdWriter(writer: string): () => void {
   return resolve;
 }
 
-/** The drafts of pages that are gone, for the edit that has this picture, the newest first. */
+/** Over plain http nobody knows whether the page of a draft is still open: two pages must not write under one name. */
+export const canTellWriters = () => "locks" in navigator;
+
+/** The drafts of pages that are gone, or may be, for the edit that has this picture, the newest first. */
 export async function leftDrafts(imageId: string): Promise<readonly Draft[]> {
   const all: readonly Draft[] = (await run("readonly", (drafts) => drafts.getAll())) ?? [];
   const locks: LockManager | undefined = navigator.locks;

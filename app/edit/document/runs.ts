@@ -31,6 +31,9 @@ function toCandidate(jobId: string, { job, isMissing }: ReturnType<typeof useJob
   return { jobId, job, imageId, isGone: isOver && imageId === null };
 }
 
+/** Of the modes whose settings are about the version on the stage, as they are now: to show another version takes them off. */
+const ofVersion = ({ adjust, crop, expand }: OpenEdit["settings"]) => JSON.stringify([adjust, crop, expand]);
+
 const isComing = ({ imageId, isGone }: Candidate) => imageId === null && !isGone;
 
 /** The jobs of a run; as many hooks as a run has at the most. */
@@ -51,27 +54,34 @@ export function useRuns(store: EditStore, edit: OpenEdit) {
   const run = open ?? edit.runs.find(({ jobIds }) => jobIds[0] === reopened) ?? null;
   const candidates = useCandidates(run);
   const spent = useRef(new Map<string, readonly Mark[]>());
-  const marksNow = marksOf(edit, edit.currentId);
+  const settingsAt = useRef(new Map<string, string>());
+  const { currentId } = edit;
+  const marksNow = marksOf(edit, currentId);
+  const settingsNow = ofVersion(edit.settings);
 
-  const start = useCallback(
-    (started: string | readonly string[], used: readonly Mark[] = []) => {
-      const jobIds = typeof started === "string" ? [started] : started;
-      const [first] = jobIds;
-      if (first === undefined) return;
-      spent.current.set(first, used);
-      setReopened(null);
-      store.update((now) => {
-        const settled = { ...now, runs: now.runs.map((one) => ({ ...one, isSettled: true })) };
-        return withRun(settled, {
-          jobIds,
-          parentId: now.currentId,
-          spentMarks: used.length,
-          seenIds: [],
-          keptIds: [],
-          acceptedId: null,
-          isSettled: false,
+  /** For a click on what makes something of this version; takes the jobs, and the version's marks that they were given. */
+  const startOn = useCallback(
+    (parentId: string) => {
+      const settings = ofVersion(store.read().edit.settings);
+      return (jobIds: readonly string[], used: readonly Mark[] = []) => {
+        const [first] = jobIds;
+        if (first === undefined) return;
+        spent.current.set(first, used);
+        settingsAt.current.set(first, settings);
+        setReopened(null);
+        store.update((now) => {
+          const settled = { ...now, runs: now.runs.map((one) => ({ ...one, isSettled: true })) };
+          return withRun(settled, {
+            jobIds,
+            parentId,
+            spentMarks: used.length,
+            seenIds: [],
+            keptIds: [],
+            acceptedId: null,
+            isSettled: false,
+          });
         });
-      });
+      };
     },
     [store],
   );
@@ -81,7 +91,9 @@ export function useRuns(store: EditStore, edit: OpenEdit) {
       store.update((now) => {
         const last = now.runs.findLast(({ isSettled }) => !isSettled);
         if (last?.jobIds.length !== 1) return now;
-        spent.current.set(id, spent.current.get(last.jobIds[0] ?? "") ?? []);
+        const [first = ""] = last.jobIds;
+        spent.current.set(id, spent.current.get(first) ?? []);
+        settingsAt.current.set(id, settingsAt.current.get(first) ?? ofVersion(now.settings));
         return changeRun(now, last, { jobIds: [id] });
       }),
     [store],
@@ -100,9 +112,12 @@ export function useRuns(store: EditStore, edit: OpenEdit) {
   const result = candidates[0]?.imageId ?? null;
   useEffect(() => {
     if (single === null || result === null) return;
-    const used = spent.current.get(single.jobIds[0] ?? "") ?? marksNow.slice(0, single.spentMarks);
-    accept(single, result, !hasUnusedMarks(marksNow, used));
-  }, [accept, marksNow, result, single]);
+    const [first = ""] = single.jobIds;
+    const used = spent.current.get(first) ?? marksNow.slice(0, single.spentMarks);
+    const isUntouched = settingsNow === (settingsAt.current.get(first) ?? settingsNow);
+    const isOnStage = currentId === single.parentId;
+    accept(single, result, isOnStage && isUntouched && !hasUnusedMarks(marksNow, used));
+  }, [accept, currentId, marksNow, result, settingsNow, single]);
 
   const kept = Number(edit.settings["candidates"] ?? 1);
   const count = Math.min(mostCandidates, Math.max(1, Math.round(kept) || 1));
@@ -123,12 +138,12 @@ export function useRuns(store: EditStore, edit: OpenEdit) {
       candidates,
       /** How many results a click makes, where they differ. */
       choice: { count, onCount },
-      start,
+      startOn,
       startAgain,
       accept,
       reopen: setReopened,
     }),
-    [accept, candidates, count, isBusy, onCount, single, start, startAgain, strip],
+    [accept, candidates, count, isBusy, onCount, single, startOn, startAgain, strip],
   );
 }
 

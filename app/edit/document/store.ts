@@ -1,7 +1,7 @@
 import type { EditState } from "@atelier/server/edits";
 import { api, newId } from "../../client/api.ts";
 import { type Failure, failureOf } from "../../ui/failures.ts";
-import { dropDraft, type Draft, holdWriter, keepDraft, leftDrafts } from "./drafts.ts";
+import { canTellWriters, dropDraft, type Draft, holdWriter, keepDraft, leftDrafts } from "./drafts.ts";
 import {
   decodeEdit,
   encodedEdit,
@@ -53,21 +53,29 @@ interface Start {
  */
 export async function openEdit(imageId: string) {
   const [server, [draft]] = await Promise.all([api.edits.get.query({ imageId }), leftDrafts(imageId)]);
-  const start = await startOf(imageId, server, draft);
-  const isLeft = draft !== undefined && start.writer === draft.writer;
-  if (draft !== undefined && !isLeft) await dropDraft(draft.writer);
+  const own = draft && (await takeUp(draft, server));
+  const start = await startOf(imageId, server, own);
   const store = createStore(start);
   // An edit that was left at another version is opened at the picture that was asked for.
   const isVersion = imageId !== start.imageId && start.edit.versions.some((one) => one.imageId === imageId);
   if (isVersion) store.update((edit) => ({ ...edit, currentId: imageId }));
-  if (isLeft) store.touch();
+  if (own !== undefined) store.touch();
   return store;
+}
+
+/** The draft under the name that this page writes under; undefined where the server lacks nothing of it, as after a last save. */
+async function takeUp(draft: Draft, server: Stored | null): Promise<Draft | undefined> {
+  const isSaved = server !== null && workOf(draft.state) === workOf(server.state);
+  if (!isSaved && canTellWriters()) return draft;
+  const own = isSaved ? undefined : { ...draft, writer: newId() };
+  if (own !== undefined) await keepDraft(own);
+  await dropDraft(draft.writer);
+  return own;
 }
 
 async function startOf(imageId: string, server: Stored | null, draft: Draft | undefined): Promise<Start> {
   const synced = server?.state ?? null;
-  // A page that was killed after its save has nothing that the server lacks.
-  if (draft !== undefined && (server === null || workOf(draft.state) !== workOf(server.state))) {
+  if (draft !== undefined) {
     const { writer, revision, imageId: baseId, state } = draft;
     const read = server?.revision === revision ? synced : null;
     return {

@@ -7,8 +7,12 @@ import type { OfferedWorkflow } from "../../client/queries.ts";
 import { agreedTo, useEstimate } from "../../client/submit/job.ts";
 import { RunButton } from "../../parts/run-button.tsx";
 import { OfferLine } from "../../jobs/offer-line.tsx";
-import { type CandidateChoice, CandidateCount, useCandidateRun } from "../document/candidate-run.tsx";
-import type { Runs } from "../document/runs.ts";
+import {
+  type CandidateChoice,
+  CandidateCount,
+  type OnJobs,
+  useCandidateRun,
+} from "../document/candidate-run.tsx";
 import type { Mark } from "../mask/marks.ts";
 import type { EditorSession } from "../session.ts";
 import type { ModeId } from "./mode-settings.ts";
@@ -22,7 +26,7 @@ export interface ModeProps {
   /** A job of this editor session runs. */
   readonly isBusy: boolean;
   /** `spent` are the marks that the job used. */
-  readonly onJob: Runs["start"];
+  readonly onJob: OnJobs;
   /** How many results a click makes, for modes whose results differ. */
   readonly candidates: CandidateChoice;
 }
@@ -51,8 +55,8 @@ interface ModeActionProps extends Pick<ModeProps, "isBusy" | "onJob"> {
 
 /** The one primary button of a mode, below what it needs or where it would run, when, and for how much. */
 export function ModeAction(props: ModeActionProps) {
-  const { icon, label, obstacle, quoted, isBusy, makeRequest, spent, candidates } = props;
-  const run = useCandidateRun(props);
+  const { icon, label, obstacle, quoted, isBusy, makeRequest, spent, candidates, onJob } = props;
+  const run = useCandidateRun(props.onSettled);
   const count = candidates?.count ?? 1;
   const answer = useEstimate(quoted);
   const isPossible = answer?.isPossible !== false;
@@ -67,7 +71,7 @@ export function ModeAction(props: ModeActionProps) {
       <RunButton
         canRun={obstacle === null && isPossible && !run.isPending}
         isBusy={isBusy || run.isPending}
-        onRun={() => run.mutate({ makeRequest, shown: agreedTo(answer), count, spent })}
+        onRun={() => run.mutate({ makeRequest, shown: agreedTo(answer), count, spent, onJob })}
         className="w-full px-3! sm:max-wide:max-w-80 sm:max-wide:self-center"
       >
         {icon}
