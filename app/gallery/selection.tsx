@@ -103,7 +103,9 @@ function useRemoveStacks(): (tops: readonly ListedImage[]) => void {
   );
 }
 
-const byNewest = (a: ListedImage, b: ListedImage) => (a.createdAt < b.createdAt ? 1 : -1);
+/** As the list stands: photos of one burst have one time. */
+const placeOf = ({ createdAt, id }: ListedImage) => `${createdAt} ${id}`;
+const byNewest = (a: ListedImage, b: ListedImage) => (placeOf(a) < placeOf(b) ? 1 : -1);
 
 interface SelectionInput {
   readonly part: ReadPart<ListedImage>;
