@@ -120,6 +120,8 @@ async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => P
     await client.query(findTables);
     return await work(client);
   } finally {
+    // Behind a pooler the session goes on to somebody else.
+    await client.query("reset all").catch(() => undefined);
     await client.end();
   }
 }

@@ -70,8 +70,10 @@ function addressOf({ protocol, example, refuse = () => null }: Rule) {
 
 /** Clients of Redis Cluster and Sentinel take a list of hosts, and so does PostgreSQL's own. */
 function severalProblem(value: string): string | null {
-  const [, kind = ""] = /^(redis|postgres)[^:]*:\/\/(?:[^@/]*@)?[^/?#]*,/i.exec(value) ?? [];
-  if (kind === "") return null;
+  const { authority } = splitAddress(value);
+  const [kind = ""] = /^(?:redis|postgres)/i.exec(value) ?? [];
+  // A password may hold a comma.
+  if (kind === "" || !authority.slice(authority.lastIndexOf("@") + 1).includes(",")) return null;
   return kind.toLowerCase() === "redis"
     ? "names several servers; Redis Cluster and Sentinel are not supported: name the one primary"
     : "names several servers: name one, or a proxy or a name in DNS that leads to the primary";
