@@ -10,6 +10,7 @@ import { keys } from "../client/queries.ts";
 import { useLiveJobs } from "../live/hooks.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
 import { Confirmation } from "../ui/confirmation.tsx";
+import type { DialogProps } from "../ui/overlays.tsx";
 import { moveItem, useReorder } from "../ui/reorder.ts";
 import { JobListRow } from "./row.tsx";
 import { shownKind } from "../client/kinds.ts";
@@ -78,33 +79,27 @@ export function useLine() {
   return { jobs, total: jobs.length + unshown, move };
 }
 
-/** Cancels all that waits, those that are not shown as well, after a question. */
-function CancelAll({ total }: { readonly total: number }) {
+/** Asks whether to cancel all that waits, those that are not shown as well. */
+function CancelQuestion({ onOpenChange, ...dialog }: Pick<DialogProps, "open" | "onOpenChange">) {
   const t = useTranslations("jobs.line");
-  const [isAsking, setAsking] = useState(false);
+  const { total } = useWaiting();
   const { mutate, isPending } = useMutation({
     mutationFn: () => api.jobs.cancelWaiting.mutate(),
-    onSettled: () => setAsking(false),
+    onSettled: () => onOpenChange(false),
     onError: useFailureToast(),
   });
   return (
-    <>
-      <Button size="small" look="quiet" onClick={() => setAsking(true)}>
-        <X aria-hidden />
-        {t("cancel")}
-      </Button>
-      <Confirmation
-        open={isAsking}
-        onOpenChange={setAsking}
-        title={t("cancelTitle", { count: total })}
-        keep={t("cancelKeep")}
-        confirm={t("cancel")}
-        isBusy={isPending}
-        onConfirm={() => mutate()}
-      >
-        {t("cancelText")}
-      </Confirmation>
-    </>
+    <Confirmation
+      {...dialog}
+      onOpenChange={onOpenChange}
+      title={t("cancelTitle", { count: total })}
+      keep={t("cancelKeep")}
+      confirm={t("cancel")}
+      isBusy={isPending}
+      onConfirm={() => mutate()}
+    >
+      {t("cancelText")}
+    </Confirmation>
   );
 }
 
@@ -120,6 +115,7 @@ interface Props {
 export function WaitingLine({ jobs, total, onMove }: Props) {
   const t = useTranslations("jobs");
   const [said, setSaid] = useState("");
+  const [isAsking, setAsking] = useState(false);
   const move = (from: number, to: number) => {
     if (onMove(from, to)) setSaid(t("line.moved", { place: to + 1, count: jobs.length }));
   };
@@ -127,14 +123,19 @@ export function WaitingLine({ jobs, total, onMove }: Props) {
     jobs.map(({ id }) => id),
     move,
   );
-  if (jobs.length === 0) return null;
+  // The last job but one may begin while the question stands.
+  const question = <CancelQuestion open={isAsking} onOpenChange={setAsking} />;
+  if (jobs.length === 0) return question;
   return (
     <section aria-labelledby="waiting-line" className="mb-6">
       <div className="flex items-center justify-between gap-4">
         <h2 id="waiting-line" className="text-sm font-medium">
           {t("line.title")}
         </h2>
-        <CancelAll total={total} />
+        <Button size="small" look="quiet" onClick={() => setAsking(true)}>
+          <X aria-hidden />
+          {t("line.cancel")}
+        </Button>
       </div>
       <p className="mt-0.5 mb-2 text-xs text-quiet">
         {total > jobs.length ? `${t("line.first", { count: jobs.length, total })} ` : null}
@@ -166,6 +167,7 @@ export function WaitingLine({ jobs, total, onMove }: Props) {
       <p aria-live="polite" className="sr-only">
         {said}
       </p>
+      {question}
     </section>
   );
 }

@@ -62,6 +62,10 @@ const innerPages = [
   { key: "memory", href: "/assistant/memory", icon: NotebookPen },
   { key: "origin", href: "/origin", icon: ShieldCheck },
   { key: "tags", href: "/settings#tags", icon: Tags },
+] as const;
+
+/** Guests have none of these. */
+const accountPages = [
   { key: "links", href: "/settings#links", icon: Link },
   { key: "keys", href: "/settings#api-keys", icon: KeyRound },
 ] as const;
@@ -75,13 +79,16 @@ function usePages(): readonly Choice[] {
   const pages = useTranslations("frame.pages");
   const admin = useTranslations("admin.pages");
   const items = useNavItems(false);
-  const isAdmin = useMe()?.isAdmin === true;
+  const me = useMe();
+  const isAdmin = me?.isAdmin === true;
+  const hasAccount = me?.isGuest === false;
   const group = "pages" as const;
   const main = items.map(({ key, href, icon, goKey }): Choice => {
     return { key: `page:${key}`, group, label: pages(key), href, icon, keys: `g ${goKey}` };
   });
   const hasCreate = items.some(({ key }) => key === createPage.key);
-  const inner = [...(hasCreate ? [] : [createPage]), ...innerPages].map(({ key, href, icon }): Choice => {
+  const shown = [...(hasCreate ? [] : [createPage]), ...innerPages, ...(hasAccount ? accountPages : [])];
+  const inner = shown.map(({ key, href, icon }): Choice => {
     return { key: `page:${key}`, group, label: t(`pages.${key}`), href, icon };
   });
   const forAdmins = adminPages
