@@ -6,8 +6,8 @@ import { useLayoutEffect, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { imageQuery } from "../client/queries.ts";
 import { isTyping } from "../parts/run-button.tsx";
-import { useRemoveImages, useRemoving, useStar } from "../pictures/actions.tsx";
-import { ratingOfKey, useRate } from "../pictures/marks.tsx";
+import { useRemoveImages, useRemoving } from "../pictures/actions.tsx";
+import { ratingOfKey, useRate, useStar } from "../pictures/marks.tsx";
 import { useImageName } from "../pictures/picture.tsx";
 import { failureOf } from "../ui/failures.ts";
 import { isCombined, keyOnce } from "../ui/key-press.ts";
@@ -96,8 +96,8 @@ export function useActs(comparison: Comparison) {
   };
   return {
     focus,
-    rate: (image: ImageView, rating: number) => rate({ images: [image], rating }),
-    star: (image: ImageView) => star({ ids: [image.id], starred: !image.starred }),
+    rate: (image: ImageView, rating: number) => rate({ images: [image], value: rating }),
+    star: (image: ImageView) => star({ images: [image], value: !image.starred }),
     drop: ({ id, image }: Compared) => {
       leave(id);
       setIds(ids.filter((one) => one !== id));

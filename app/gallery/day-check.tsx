@@ -1,7 +1,8 @@
 "use client";
+import { useMutation } from "@tanstack/react-query";
 import { Check, Minus } from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useMemo } from "react";
 import { api } from "../client/api.ts";
 import { viewerTimezone } from "../client/queries.ts";
 import { cx, Spinner } from "../ui/button.tsx";
@@ -59,28 +60,21 @@ export function DayCheck({ day, part, selection }: Props) {
   const t = useTranslations("gallery");
   const { dateTime } = useFormatter();
   const showFailure = useFailureToast();
-  const [isReading, setReading] = useState(false);
-  // What was chosen while a day was read stays chosen.
-  const latest = useRef(selection);
-  useEffect(() => {
-    latest.current = selection;
-  }, [selection]);
+  const { mutate: read, isPending: isReading } = useMutation({
+    // Offline the read fails at once; else it would be made later, when nobody waits for it.
+    networkMode: "always",
+    mutationFn: () => readWholeDay(day, part.search),
+  });
   const { images, goesOn } = useMemo(() => readOfDay(day, part), [day, part]);
   const isChosen = images.map(({ stackId }) => selection.ids.has(stackId));
   const [isAll, isSome] = [isChosen.every(Boolean), isChosen.some(Boolean)];
-  const choose = (ofDay: readonly ListedImage[]) => {
-    const others = latest.current.images.filter(({ createdAt }) => dayOf(createdAt) !== day);
-    latest.current.choose([...others, ...ofDay]);
-  };
+  const choose = (ofDay: readonly ListedImage[]) =>
+    selection.choose((before) => [...before.filter(({ createdAt }) => dayOf(createdAt) !== day), ...ofDay]);
   const press = () => {
-    if (isReading || isAll || !goesOn) {
-      if (!isReading) choose(isAll ? [] : images);
-      return;
-    }
-    setReading(true);
-    readWholeDay(day, part.search)
-      .then(choose, showFailure)
-      .finally(() => setReading(false));
+    if (isReading) return;
+    // Told only while the heading is there: what is scrolled away meanwhile chooses nothing.
+    if (goesOn && !isAll) read(undefined, { onSuccess: choose, onError: showFailure });
+    else choose(isAll ? [] : images);
   };
   const name = dateTime(new Date(`${day}T12:00`), {
     weekday: "long",

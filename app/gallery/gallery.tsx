@@ -150,10 +150,10 @@ interface HeaderProps {
 function GalleryHeader({ hasPictures, search, months }: HeaderProps) {
   const t = useTranslations("frame");
   const gallery = useTranslations("gallery");
-  // Of a search what it finds, which is told to those who do not see it.
+  // What a search finds is told to those who do not see it; of the whole gallery each new picture would be.
   const count = months?.reduce((sum, { pictures }) => sum + pictures, 0);
   const note = (
-    <p role="status" className="tabular text-xs text-quiet sm:max-[1180px]:sr-only">
+    <p role={search && "status"} className="tabular text-xs text-quiet sm:max-[1180px]:sr-only">
       {hasPictures && count !== undefined ? gallery("countPictures", { count }) : null}
     </p>
   );

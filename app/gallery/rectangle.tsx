@@ -164,7 +164,8 @@ export function SelectionRectangle({ list, selection, ...lines }: Props) {
     if (now.box === null && Math.hypot(to.x - now.from.x, to.y - now.from.y) < leastPx) return;
     now.box = boxBetween(now.from, to);
     setBox(now.box);
-    selection.choose([...now.kept, ...picturesIn(now.box, lines)]);
+    const chosen = [...now.kept, ...picturesIn(now.box, lines)];
+    selection.choose(() => chosen);
   });
   const finish = useEffectEvent(() => {
     drag.current?.end.abort();
@@ -174,7 +175,8 @@ export function SelectionRectangle({ list, selection, ...lines }: Props) {
   const takeBack = useEffectEvent((event: KeyboardEvent) => {
     if (event.key !== "Escape" || drag.current === null) return;
     event.stopPropagation();
-    selection.choose(drag.current.before);
+    const { before } = drag.current;
+    selection.choose(() => before);
     finish();
   });
   const begin = useEffectEvent((event: PointerEvent) => {

@@ -1,8 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { keepListed, rangeBetween } from "./selection.tsx";
+import { keepListed, rangeBetween, withStars } from "./selection.tsx";
 
 describe("keep listed", () => {
-  const picture = (stackId: string, day: number) => ({ stackId, createdAt: `2026-11-0${day}T00:00:00.000Z` });
+  const picture = (stackId: string, day: number) => ({
+    id: stackId,
+    stackId,
+    createdAt: `2026-11-0${day}T00:00:00.000Z`,
+    starred: false,
+  });
   const [newer, first, last, older] = [picture("n", 9), picture("a", 7), picture("b", 3), picture("o", 1)];
   const part = { images: [first, last], isFromNewest: false, isToOldest: false, search: "" };
   const choose = (...images: readonly ReturnType<typeof picture>[]) => ({
@@ -15,6 +20,25 @@ describe("keep listed", () => {
     const gone = picture("gone", 5);
     expect(kept(choose(newer, first, gone, older))).toEqual(["n", "a", "o"]);
     expect(kept(choose(newer, older), { ...part, isFromNewest: true, isToOldest: true })).toEqual([]);
+  });
+
+  test("of photos of one second those beyond the ends of the list stay chosen, by their ids", () => {
+    const burst = ["d", "c", "b", "a"].map((id) => picture(id, 5));
+    const [newest, second, third] = burst;
+    if (!newest || !second || !third) throw new Error("The burst has four.");
+    const read = { ...part, images: [second, third] };
+    expect(kept(choose(...burst), read)).toEqual(["d", "c", "b", "a"]);
+    expect(kept(choose(...burst), { ...read, isFromNewest: true })).toEqual(["c", "b", "a"]);
+    expect(kept(choose(...burst), { ...read, isToOldest: true })).toEqual(["d", "c", "b"]);
+    expect(kept(choose(...burst), { ...read, images: [newest, third] })).toEqual(["d", "b", "a"]);
+  });
+
+  test("a picture that is not read has the star it was given, and no other changes", () => {
+    const chosen = withStars(choose(newer, first, older), ["n", "o"], true);
+    const after = keepListed(chosen, part);
+    expect([...after.images.values()].map(({ starred }) => starred)).toEqual([true, false, true]);
+    expect(after.images.get("a")).toBe(first);
+    expect(withStars(after, ["n"], false).images.get("n")).toEqual(newer);
   });
 
   test("a selection of another search keeps only what this one finds", () => {

@@ -3,8 +3,8 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 import { useFailureToast } from "../ui/failures.ts";
 import { isTyping } from "../parts/run-button.tsx";
 import { isCombined, keyOnce } from "../ui/key-press.ts";
-import { useRemoveImages, useStar } from "../pictures/actions.tsx";
-import { ratingOfKey, useRate } from "../pictures/marks.tsx";
+import { useRemoveImages } from "../pictures/actions.tsx";
+import { ratingOfKey, useRate, useStar } from "../pictures/marks.tsx";
 import { type ListedImage, readStackIds } from "./stack.tsx";
 
 /** What of a list is read: pictures beyond its ends are there, too, unless it ends there. */
@@ -16,10 +16,7 @@ export interface ReadPart<Image> {
   readonly search: string | null;
 }
 
-interface Listed {
-  readonly stackId: string;
-  readonly createdAt: string;
-}
+type Listed = Pick<ListedImage, "id" | "stackId" | "createdAt">;
 
 export interface Chosen<Image> {
   readonly search: string | null;
@@ -27,17 +24,21 @@ export interface Chosen<Image> {
   readonly images: ReadonlyMap<string, Image>;
 }
 
+/** As the list stands: photos of one burst have one time. */
+const placeOf = ({ createdAt, id }: Listed) => `${createdAt} ${id}`;
+const byNewest = (a: Listed, b: Listed) => (placeOf(a) < placeOf(b) ? 1 : -1);
+
 /** The chosen pictures as they are now, without those that the list has no more; the same object when nothing changes. */
 export function keepListed<Image extends Listed>(
   chosen: Chosen<Image>,
   { images, isFromNewest, isToOldest, search }: ReadPart<Image>,
 ): Chosen<Image> {
   if (chosen.images.size === 0 || search === null) return chosen;
-  const [newest, oldest] = [images[0]?.createdAt, images.at(-1)?.createdAt];
-  const isBeyond = ({ createdAt }: Image) =>
+  const [newest, oldest] = [images[0], images.at(-1)];
+  const isBeyond = (image: Image) =>
     chosen.search === search &&
-    ((!isFromNewest && newest !== undefined && createdAt > newest) ||
-      (!isToOldest && oldest !== undefined && createdAt < oldest));
+    ((!isFromNewest && newest !== undefined && placeOf(image) > placeOf(newest)) ||
+      (!isToOldest && oldest !== undefined && placeOf(image) < placeOf(oldest)));
   const listed = new Map(images.map((image) => [image.stackId, image]));
   const kept = new Map<string, Image>();
   for (const [stackId, image] of chosen.images) {
@@ -47,6 +48,18 @@ export function keepListed<Image extends Listed>(
   const isSame =
     kept.size === chosen.images.size && [...kept].every(([id, image]) => chosen.images.get(id) === image);
   return isSame && chosen.search === search ? chosen : { search, images: kept };
+}
+
+/** The chosen pictures with a star, or without: those that are not read stay as they were chosen. */
+export function withStars<Image extends Listed & Pick<ListedImage, "starred">>(
+  chosen: Chosen<Image>,
+  ids: readonly string[],
+  starred: boolean,
+): Chosen<Image> {
+  const changed = new Set(ids);
+  const marked = ([stackId, image]: [string, Image]) =>
+    [stackId, changed.has(image.id) ? { ...image, starred } : image] as const;
+  return { ...chosen, images: new Map([...chosen.images].map(marked)) };
 }
 
 /** Ids between two items, both included, in list order; only the second id when the list no longer has the first. */
@@ -63,8 +76,8 @@ export interface Selection {
   /** The pictures on top. */
   readonly images: readonly ListedImage[];
   readonly toggle: (stackId: string, isRange: boolean) => void;
-  /** These, and no others. */
-  readonly choose: (images: readonly ListedImage[]) => void;
+  /** These, and no others, made of what is chosen by then. */
+  readonly choose: (change: (before: readonly ListedImage[]) => readonly ListedImage[]) => void;
   readonly clear: () => void;
   readonly star: () => void;
   readonly remove: () => void;
@@ -103,10 +116,6 @@ function useRemoveStacks(): (tops: readonly ListedImage[]) => void {
   );
 }
 
-/** As the list stands: photos of one burst have one time. */
-const placeOf = ({ createdAt, id }: ListedImage) => `${createdAt} ${id}`;
-const byNewest = (a: ListedImage, b: ListedImage) => (placeOf(a) < placeOf(b) ? 1 : -1);
-
 interface SelectionInput {
   readonly part: ReadPart<ListedImage>;
   readonly isReading: boolean;
@@ -133,7 +142,7 @@ export function useSelection({ part, isReading, isInFront }: SelectionInput): Se
   // A picture that a filter hid is not chosen again when the filter is removed.
   if (kept !== chosen) setChosen(kept);
   const anchor = useRef<string | null>(null);
-  const { mutate: star } = useStar();
+  const { mutate: star } = useStar((ids, starred) => setChosen((before) => withStars(before, ids, starred)));
   const { mutate: rate } = useRate();
   const removeStacks = useRemoveStacks();
   const { search } = part;
@@ -164,8 +173,7 @@ export function useSelection({ part, isReading, isInFront }: SelectionInput): Se
   );
   const starAll = useCallback(
     (stars: readonly ListedImage[]) => {
-      if (stars.length > 0)
-        star({ ids: stars.map(({ id }) => id), starred: stars.some(({ starred }) => !starred) });
+      if (stars.length > 0) star({ images: stars, value: stars.some(({ starred }) => !starred) });
     },
     [star],
   );
@@ -175,7 +183,8 @@ export function useSelection({ part, isReading, isInFront }: SelectionInput): Se
       ids: new Set(kept.images.keys()),
       images: chosenImages,
       toggle,
-      choose: (images) => choose(() => images.map((image) => [image.stackId, image] as const)),
+      choose: (change) =>
+        choose((before) => change([...before.values()]).map((image) => [image.stackId, image] as const)),
       clear,
       star: () => starAll(chosenImages),
       remove: () => {
@@ -209,7 +218,7 @@ export function useSelection({ part, isReading, isInFront }: SelectionInput): Se
     };
     const rateShown = (rating: number) => {
       const rated = meant();
-      if (rated.length > 0) rate({ images: rated, rating });
+      if (rated.length > 0) rate({ images: rated, value: rating });
     };
     const press = (event: KeyboardEvent) => {
       if (isTyping(event) || event.altKey || isOverPage(event)) return;

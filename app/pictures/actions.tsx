@@ -61,27 +61,6 @@ export async function keepImage(queries: QueryClient, image: ImageView): Promise
   queries.setQueryData(keys.image(image.id), image);
 }
 
-interface Input {
-  readonly ids: readonly string[];
-  readonly starred: boolean;
-}
-
-export function useStar() {
-  const queries = useQueryClient();
-  const onError = useFailureToast();
-  return useMutation({
-    mutationFn: ({ ids, starred }: Input) =>
-      Promise.all(ids.map((id) => api.images.star.mutate({ id, starred }))),
-    onSuccess: (images) => Promise.all(images.map((image) => keepImage(queries, image))),
-    onError: (error, { ids }) => {
-      onError(error);
-      // One request failed, but others may have succeeded, so all are fetched again.
-      for (const id of ids) void queries.invalidateQueries({ queryKey: keys.image(id) });
-    },
-    onSettled: () => queries.invalidateQueries({ queryKey: keys.imageLists }),
-  });
-}
-
 type Pages = InfiniteData<{ readonly items: readonly ImageView[]; readonly nextCursor: string | null }>;
 
 /** Removes pictures from the loaded pages of a list. */

@@ -35,49 +35,79 @@ export function useChangeCached() {
   );
 }
 
-interface Rating {
-  readonly images: readonly Rated[];
-  /** 0 takes the rating away. */
-  readonly rating: number;
+type Mark = "rating" | "starred";
+
+interface Marking<Name extends Mark> {
+  readonly images: readonly Pick<ImageView, "id" | Name>[];
+  readonly value: ImageView[Name];
 }
 
-/** Rates pictures, with undo. */
-export function useRate() {
+interface MarkOptions<Name extends Mark> {
+  readonly name: Name;
+  readonly send: (ids: string[], value: ImageView[Name]) => Promise<unknown>;
+  /** What is said of it; null says nothing and offers no undo. */
+  readonly say: (value: ImageView[Name], count: number) => string | null;
+  /** Hears which pictures have the mark, also after an undo. */
+  readonly onChange?: ((ids: readonly string[], value: ImageView[Name]) => void) | undefined;
+}
+
+/** Gives pictures a mark, with undo. */
+function useMark<Name extends Mark>({ name, send, say, onChange }: MarkOptions<Name>) {
   const t = useTranslations("pictures.marks");
   const queries = useQueryClient();
   const change = useChangeCached();
   const showFailure = useFailureToast();
-  const rate = async (ids: readonly string[], rating: number) => {
-    const made = await callFor(ids, (some) => api.images.rate.mutate({ ids: some, rating }));
-    await change(made.done, (image) => ({ ...image, rating }));
+  const mark = async ({ images, value }: Marking<Name>) => {
+    const made = await callFor(
+      images.map(({ id }) => id),
+      (ids) => send(ids, value),
+    );
+    onChange?.(made.done, value);
+    await change(made.done, (image) => ({ ...image, [name]: value }));
     if (made.failure) throw made.failure.error;
   };
   const refresh = () => queries.invalidateQueries({ queryKey: keys.imageLists });
-  const undo = async (images: readonly Rated[]) => {
-    const before = [...new Set(images.map(({ rating }) => rating))];
-    for (const rating of before)
-      await rate(
-        images.filter((image) => image.rating === rating).map(({ id }) => id),
-        rating,
-      );
+  const undo = async (images: Marking<Name>["images"]) => {
+    for (const value of new Set(images.map((image) => image[name])))
+      await mark({ images: images.filter((image) => image[name] === value), value });
   };
   return useMutation({
-    mutationFn: ({ images, rating }: Rating) =>
-      rate(
-        images.map(({ id }) => id),
-        rating,
-      ),
-    onSuccess: (_made, { images, rating }) =>
+    mutationFn: mark,
+    onSuccess: (_made, { images, value }) => {
+      const title = say(value, images.length);
+      if (title === null) return;
       toastWithUndo({
-        title: t("rated", { rating, count: images.length }),
+        title,
         undoLabel: t("undo"),
         onUndo: () =>
           void undo(images)
             .catch(showFailure)
             .finally(() => void refresh()),
-      }),
+      });
+    },
     onError: showFailure,
     onSettled: refresh,
+  });
+}
+
+/** Rates pictures; 0 takes the rating away. */
+export function useRate() {
+  const t = useTranslations("pictures.marks");
+  return useMark({
+    name: "rating",
+    send: (ids, rating) => api.images.rate.mutate({ ids, rating }),
+    say: (rating, count) => t("rated", { rating, count }),
+  });
+}
+
+/** Stars pictures, or takes their stars away. */
+export function useStar(onChange?: MarkOptions<"starred">["onChange"]) {
+  const t = useTranslations("pictures.marks");
+  return useMark({
+    name: "starred",
+    send: (ids, starred) => api.images.star.mutate({ ids, starred }),
+    say: (starred, count) => (count > 1 ? t(starred ? "starred" : "unstarred", { count }) : null),
+    onChange,
   });
 }
 

@@ -37,6 +37,7 @@ const trashTerm = "is:trashed";
 /** The pictures that a search finds, page by page; those of the search before stay until they are there. */
 function useFound(text: string, leftOut: readonly string[]) {
   const { search } = readableSearch(useSettled(text, quietMs));
+  const isTrash = search !== undefined && hasTerm(search, trashTerm);
   const query = useInfiniteQuery({
     queryKey: keys.imageList({ ...filters, search, paged: true }),
     queryFn: ({ pageParam, signal }) =>
@@ -45,13 +46,11 @@ function useFound(text: string, leftOut: readonly string[]) {
         { signal },
       ),
     ...byCursor,
-    placeholderData: keepPreviousData,
+    enabled: !isTrash,
+    placeholderData: isTrash ? undefined : keepPreviousData,
   });
-  const isTrash = search !== undefined && hasTerm(search, trashTerm);
-  const images = query.data?.pages.flatMap(({ items }) =>
-    isTrash ? [] : items.filter(({ id }) => !leftOut.includes(id)),
-  );
-  return { query, images, hasSearch: search !== undefined };
+  const images = query.data?.pages.flatMap(({ items }) => items.filter(({ id }) => !leftOut.includes(id)));
+  return { query, images: isTrash ? [] : images, hasSearch: search !== undefined };
 }
 
 interface SearchProps {
@@ -159,7 +158,7 @@ function Tiles({ images, chosen, isFull, onPress }: TilesProps) {
           />
         </button>
         {isChosen ? (
-          <span className="pointer-events-none absolute end-1 top-1 flex size-5 items-center justify-center rounded-full bg-accent text-white">
+          <span className="pointer-events-none absolute end-1 top-1 flex size-5 items-center justify-center rounded-full bg-accent text-on-accent">
             <Check className="size-3.5" aria-hidden />
           </span>
         ) : null}

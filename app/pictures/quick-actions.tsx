@@ -10,7 +10,7 @@ import { buttonStyle, cx, IconButton } from "../ui/button.tsx";
 import { Menu, MenuItem } from "../ui/overlays.tsx";
 import { toastDone } from "../ui/toasts.tsx";
 import { useAddToWardrobe } from "../client/wardrobe-changes.ts";
-import { useStar } from "./actions.tsx";
+import { useStar } from "./marks.tsx";
 
 type Picture = Pick<ImageView, "widthPx" | "heightPx">;
 
@@ -112,7 +112,7 @@ export function StarButton({ imageId }: { readonly imageId: string }) {
     <IconButton
       label={starred ? t("unstar") : t("star")}
       pressed={starred}
-      onClick={() => star.mutate({ ids: [imageId], starred: !starred })}
+      onClick={() => star.mutate({ images: [{ id: imageId, starred }], value: !starred })}
     >
       <Star className={cx(starred && "fill-current")} aria-hidden />
     </IconButton>

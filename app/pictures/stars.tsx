@@ -19,7 +19,7 @@ export function Stars({ images }: { readonly images: readonly Rated[] }) {
           aria-label={t("stars", { count: value })}
           aria-pressed={rating === value}
           aria-keyshortcuts={String(value)}
-          onClick={() => rate.mutate({ images, rating: rating === value ? 0 : value })}
+          onClick={() => rate.mutate({ images, value: rating === value ? 0 : value })}
           className="touch flex size-8 items-center justify-center rounded-control text-quiet hover:bg-hover hover:text-ink"
         >
           <Star className={cx("size-[18px]", value <= rating && "fill-current text-ink")} aria-hidden />

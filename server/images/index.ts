@@ -56,7 +56,7 @@ export {
   getImage,
   getImageByHash,
   type OwnedImage,
-  rateImages,
+  markImages,
   readAllImages,
   removeImages,
   restoreImages,

@@ -165,17 +165,17 @@ const describedByOwner = (description: string) => ({
   describedBy: sql<DescribedBy>`case when ${images.description} = ${description} then ${images.describedBy} else 'owner' end`,
 });
 
-/** Rates own pictures, 0 takes the rating away; returns the ids that existed and ignores others. */
-export async function rateImages(
+/** Rates or stars own pictures, 0 takes the rating away; returns the ids that existed and ignores others. */
+export async function markImages(
   { db }: Pick<Services, "db">,
-  { ownerId, ids, rating }: OwnImagesInput & { readonly rating: number },
+  { ownerId, ids, ...mark }: OwnImagesInput & (Pick<ImageView, "rating"> | Pick<ImageView, "starred">),
 ): Promise<string[]> {
-  const rated = await db
+  const marked = await db
     .update(images)
-    .set({ rating })
+    .set(mark)
     .where(and(inArray(images.id, ids.filter(isId)), eq(images.ownerId, ownerId), isNull(images.deletedAt)))
     .returning({ id: images.id });
-  return rated.map(({ id }) => id);
+  return marked.map(({ id }) => id);
 }
 
 interface RestoreInput extends OwnImagesInput {

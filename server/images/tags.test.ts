@@ -9,7 +9,7 @@ import {
   getImage,
   listImages,
   listTags,
-  rateImages,
+  markImages,
   removeImages,
   removeTag,
   renameTag,
@@ -86,10 +86,11 @@ test("of two tags that an older studio has for one name each is still taken from
   expect(await tagsOf(id)).toEqual([]);
 });
 
-test("S1 pictures of others are not tagged, rated or untagged, and a tag of nothing is not made", async () => {
+test("S1 pictures of others are not tagged, rated, starred or untagged, and a tag of nothing is not made", async () => {
   const foreign = await addPicture(other);
   expect(await tag("mine", [foreign])).toEqual([]);
-  expect(await rateImages(opened.services, { ownerId, ids: [foreign], rating: 5 })).toEqual([]);
+  expect(await markImages(opened.services, { ownerId, ids: [foreign], rating: 5 })).toEqual([]);
+  expect(await markImages(opened.services, { ownerId, ids: [foreign], starred: true })).toEqual([]);
   expect(await opened.services.db.$count(schema.tags, eq(schema.tags.ownerId, ownerId))).toBe(0);
   await tagImages(opened.services, { ownerId: other, ids: [foreign], name: "theirs" });
   expect(await untagImages(opened.services, { ownerId, ids: [foreign], name: "theirs" })).toEqual([]);
@@ -170,12 +171,18 @@ test("one change sets title, star, rating and all tags, and leaves what it does 
   expect(await changeImage(opened.services, { ownerId, id, tags: [] })).toMatchObject({ tags: [] });
 });
 
-test("many pictures are rated, and the rating is found and taken away", async () => {
+test("many pictures are rated and starred, and what was marked is found and taken away", async () => {
   const ids = [await addPicture(), await addPicture()];
-  expect((await rateImages(opened.services, { ownerId, ids, rating: 3 })).toSorted()).toEqual(ids.toSorted());
+  expect((await markImages(opened.services, { ownerId, ids, rating: 3 })).toSorted()).toEqual(ids.toSorted());
   expect(await found("rating:>=3")).toHaveLength(2);
-  await rateImages(opened.services, { ownerId, ids: ids.slice(1), rating: 0 });
+  await markImages(opened.services, { ownerId, ids: ids.slice(1), rating: 0 });
   expect(await found("rating:0")).toEqual(ids.slice(1));
+  expect((await markImages(opened.services, { ownerId, ids, starred: true })).toSorted()).toEqual(
+    ids.toSorted(),
+  );
+  expect(await found("is:starred rating:3")).toEqual(ids.slice(0, 1));
+  await markImages(opened.services, { ownerId, ids: ids.slice(1), starred: false });
+  expect(await found("is:starred")).toEqual(ids.slice(0, 1));
 });
 
 test("of many tags at once a picture gets as many as it may have", async () => {

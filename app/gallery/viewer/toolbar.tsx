@@ -30,7 +30,8 @@ interface Props {
   readonly position: { readonly number: number; readonly count: number } | null;
   /** URL for a remix; null when the kind has none. */
   readonly remix: string | null;
-  readonly canCompare: boolean;
+  /** With what it was made from; null while that is being read. */
+  readonly canCompare: boolean | null;
   readonly isComparing: boolean;
   readonly isInfoOpen: boolean;
   readonly onCompare: () => void;
@@ -85,7 +86,7 @@ export function ViewerToolbar(props: Props) {
         </Link>
       </div>
       <span aria-hidden className="mx-1 h-5 w-px shrink-0 bg-line max-sm:hidden" />
-      {image.jobId === null ? null : (
+      {image.jobId === null || canCompare === false ? null : (
         <IconButton label={t("compare")} pressed={isComparing} disabled={!canCompare} onClick={onCompare}>
           <Columns2 aria-hidden />
         </IconButton>

@@ -7,8 +7,8 @@ import { useImage, useIsGone } from "../../client/queries.ts";
 import { remixHref } from "../../client/remix.ts";
 import { useSourceImage } from "../../client/source.ts";
 import { isTyping } from "../../parts/run-button.tsx";
-import { useRemoveImages, useStar } from "../../pictures/actions.tsx";
-import { ratingOfKey, useRate } from "../../pictures/marks.tsx";
+import { useRemoveImages } from "../../pictures/actions.tsx";
+import { ratingOfKey, useRate, useStar } from "../../pictures/marks.tsx";
 import { belongsElsewhere } from "../../pictures/zoom.ts";
 import { isCombined, keyOnce } from "../../ui/key-press.ts";
 import type { GalleryPart, ViewerAddress, ViewerProps } from "./door.tsx";
@@ -43,7 +43,7 @@ function useViewerKeys(options: Options): void {
       ArrowDown: () => onStepInStack(1),
       c: onCompare,
       t: onTop,
-      s: () => star.mutate({ ids: [image.id], starred: !image.starred }),
+      s: () => star.mutate({ images: [image], value: !image.starred }),
       Delete: () => {
         remove([image.id]);
         onRemoved();
@@ -56,7 +56,7 @@ function useViewerKeys(options: Options): void {
       const key = keyOnce(event);
       const rating = ratingOfKey(key);
       if (rating === null) keys[key]?.();
-      else rate.mutate({ images: [image], rating });
+      else rate.mutate({ images: [image], value: rating });
     };
     // In the capture phase: the dialog stops arrow keys in the bubble phase.
     window.addEventListener("keydown", press, { capture: true });
@@ -115,7 +115,7 @@ function ViewerRoom(props: ViewerRoomProps) {
           image={image}
           position={places.position}
           remix={job === undefined || isSourceGone ? null : remixHref(image.id, job)}
-          canCompare={sourceId !== null}
+          canCompare={job === undefined ? null : sourceId !== null}
           isComparing={isComparing}
           isInfoOpen={isInfoOpen}
           onCompare={toggle}

@@ -431,10 +431,10 @@ test("writes by session have a limit on both doors together; reads and keys do n
     const rename = () =>
       handleTrpc(
         services,
-        new Request(`${testOrigin}/api/trpc/images.star`, {
+        new Request(`${testOrigin}/api/trpc/images.rename`, {
           method: "POST",
           headers: { ...cookie, ...json },
-          body: JSON.stringify({ json: { id: owner.imageId, starred: true } }),
+          body: JSON.stringify({ json: { id: owner.imageId, title: "Cup" } }),
         }),
       );
     const read = () =>

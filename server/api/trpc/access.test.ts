@@ -190,7 +190,7 @@ const cases: Readonly<Record<string, Case>> = {
   "images.restore": { access: "filtered", resource: "imageId", input: byIds },
   "images.deleteForGood": { access: "filtered", resource: "imageId", input: byIds },
   "images.emptyTrash": { access: "member" },
-  "images.star": { access: "owned", resource: "imageId", input: (id) => ({ id, starred: true }) },
+  "images.star": { access: "filtered", resource: "imageId", input: (id) => ({ ids: [id], starred: true }) },
   "images.top": { access: "owned", resource: "imageId", input: (id) => ({ id, onTop: true }) },
   "images.describe": { access: "owned", resource: "imageId", input: (id) => ({ id, description: "Stolen" }) },
   "images.rename": { access: "owned", resource: "imageId", input: (id) => ({ id, title: "Stolen" }) },

@@ -45,7 +45,7 @@ import {
   listGallerySchema,
   listImages,
   listTags,
-  rateImages,
+  markImages,
   removeImages,
   removeTag,
   renameTag,
@@ -106,9 +106,9 @@ export const imagesRouter = t.router({
     pictures: await emptyTrash(ctx.services, ctx.caller.userId),
   })),
 
-  star: memberProcedure
-    .input(one.extend({ starred: z.boolean() }))
-    .mutation(({ ctx, input }) => changeImage(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+  star: memberProcedure.input(many.extend({ starred: z.boolean() })).mutation(async ({ ctx, input }) => ({
+    ids: await markImages(ctx.services, { ...input, ownerId: ctx.caller.userId }),
+  })),
 
   rename: memberProcedure
     .input(one.extend({ title: z.string().max(1_000) }))
@@ -122,7 +122,7 @@ export const imagesRouter = t.router({
   rate: memberProcedure
     .input(many.extend({ rating: z.int().min(0).max(5) }))
     .mutation(async ({ ctx, input }) => ({
-      ids: await rateImages(ctx.services, { ...input, ownerId: ctx.caller.userId }),
+      ids: await markImages(ctx.services, { ...input, ownerId: ctx.caller.userId }),
     })),
 
   /** Whether it is the one that shows its stack; says which one was chosen before. */
