@@ -11,6 +11,8 @@ import { sweep } from "./sweep.ts";
 
 const scene = openJobScene({ isEmptied: true });
 const { jobs, nodes, providerAttempts } = schema;
+/** Longer than a run waits for a worker with its key, and shorter. */
+const [longMinutes, shortMinutes] = [25 * 60, 23 * 60];
 const minutesAgo = (minutes: number) => sql`now() - make_interval(mins => ${minutes})`;
 
 beforeEach(() => scene.services.db.delete(providerAttempts));
@@ -23,7 +25,11 @@ interface Run {
 }
 
 /** A job whose run a provider has, or may have, with key `old`. */
-async function addRun({ state = "accepted", overMinutes = 70, ownerId = scene.owner.userId }: Run = {}) {
+async function addRun({
+  state = "accepted",
+  overMinutes = longMinutes,
+  ownerId = scene.owner.userId,
+}: Run = {}) {
   const { db } = scene.services;
   const [id, attemptId] = [newId(), newId()];
   const what = { ownerId, model: "nano-banana" } as const;
@@ -69,11 +75,11 @@ async function swept(id: string) {
 }
 
 test.each(["accepted", "unknown"] as const)(
-  "E4 R6 a run (%s) whose key the operator has replaced ends an hour after its deadline, at its price",
+  "E4 R6 a run (%s) whose key the operator has replaced ends a day after its deadline, at its price",
   async (state) => {
     const { services } = scene;
     await addWorker({ keyId: "new" });
-    const [old, late] = [await addRun({ state }), await addRun({ state, overMinutes: 50 })];
+    const [old, late] = [await addRun({ state }), await addRun({ state, overMinutes: shortMinutes })];
     expect([await swept(old), await swept(late)]).toEqual([
       ["failed", "failed"],
       ["processing", state],
@@ -91,8 +97,8 @@ test.each<[string, readonly Worker[]]>([
   ["a worker holds its key", [{ keyId: "old" }]],
   ["a worker that takes no more jobs holds its key", [{ keyId: "new" }, { keyId: "old", state: "draining" }]],
   [
-    "one with its key was here a while ago",
-    [{ keyId: "new" }, { keyId: "old", state: "gone", seenMinutes: 50 }],
+    "the machine with its key is off for the night",
+    [{ keyId: "new" }, { keyId: "old", state: "gone", seenMinutes: shortMinutes }],
   ],
   ["all workers have just come back", [{ keyId: "new", upMinutes: 5 }]],
   ["the others are away", [{ keyId: "new", seenMinutes: 5 }]],

@@ -178,7 +178,7 @@ function soonest(states: readonly KeyState[]): Busy["busy"] {
 /** An attempt that its caller or follower has not renewed for this time is free for another process, ms. */
 export const attemptHoldMs = 180_000;
 
-/** A picture that the provider made waits this long for the studio's own store, or the gate, to come back. */
+/** A picture that the provider made, or may have, waits this long for the studio's own store, the gate, or a worker with its key. */
 export const ownOutageMs = 24 * 3_600_000;
 
 /**

@@ -1,9 +1,9 @@
 import { sql } from "drizzle-orm";
-import { type Db, fromNow, schema } from "../db/index.ts";
+import { type Db, duration, fromNow, schema } from "../db/index.ts";
 import { isFree, isHeldBy, newToken } from "../leases/index.ts";
 import { isLiveNode, isOrphaned, isPresent } from "../nodes/index.ts";
 import type { Config } from "../platform/index.ts";
-import { type Attempt, attemptFromRow, attemptHoldMs } from "./attempts.ts";
+import { type Attempt, attemptFromRow, attemptHoldMs, ownOutageMs } from "./attempts.ts";
 import { acceptAttempt } from "./life.ts";
 
 /*
@@ -80,8 +80,10 @@ export async function postponeAttempt(
     where id = ${id} and ${isHeldBy({ token: providerAttempts.finishToken }, finishToken)}`);
 }
 
-/** A run that no worker can ask about is given up so long after its deadline: the key may come back, and so may workers. */
-const unheldFor = sql`interval '1 hour'`;
+/** A run that no worker can ask about is given up so long after its deadline: a machine that is off at night brings its key back. */
+const unheldFor = duration(ownOutageMs);
+/** After a stop of all, the worker with the key may be the last to start. */
+const startWithin = sql`interval '1 hour'`;
 /** SQL condition on `nodes n` and `provider_attempts a`. */
 const holdsItsKey = sql`n.capability -> 'providerKeys' @> jsonb_build_array(jsonb_build_object('keyId', a.key_id))`;
 
@@ -89,11 +91,7 @@ const holdsItsKey = sql`n.capability -> 'providerKeys' @> jsonb_build_array(json
 export const hasNoHolder = sql`a.state in ('unknown', 'accepted')
   and not exists (select from ${schema.nodes} n where ${isPresent()} and ${holdsItsKey})`;
 
-/**
- * Takes the runs long past their deadline whose key no worker has held for an hour, such as one that the operator has
- * replaced: nobody will ask for them. Only after a worker has run for as long: after a stop of all, the one with the key
- * may be the last to start.
- */
+/** Takes the runs a day past their deadline whose key no worker has held for as long, such as one that the operator has replaced. */
 export async function takeUnheldAttempts({ db }: { readonly db: Db }): Promise<Attempt[]> {
   const rows = await db.execute<Record<string, unknown>>(sql`
     update ${providerAttempts} set finish_token = ${newToken()}, node_id = null,
@@ -102,7 +100,7 @@ export async function takeUnheldAttempts({ db }: { readonly db: Db }): Promise<A
       select a.id from ${providerAttempts} a where ${hasNoHolder} and ${isFree({ until: sql`a.finish_until` })}
         and a.deadline_at < clock_timestamp() - ${unheldFor}
         and not exists (select from ${schema.nodes} n where n.seen_at > now() - ${unheldFor} and ${holdsItsKey})
-        and exists (select from ${schema.nodes} n where ${isLiveNode} and n.started_at < now() - ${unheldFor})
+        and exists (select from ${schema.nodes} n where ${isLiveNode} and n.started_at < now() - ${startWithin})
       for update skip locked)
     returning *`);
   return rows.map(attemptFromRow);
