@@ -3,6 +3,7 @@ import { suspendedUsers } from "../accounts/plain.ts";
 import { claimedStatuses, duration, type JobStatus, schema, waitingStatuses } from "../db/index.ts";
 import type { JobKind } from "../engines.ts";
 import { AppError, isId } from "../platform/index.ts";
+import { spentOf } from "../providers/index.ts";
 import type { Services } from "../services.ts";
 import { tryRemove } from "./cleanup.ts";
 import { scheduleDispatch } from "./dispatch.ts";
@@ -131,9 +132,9 @@ interface Purchase {
   readonly inputs: Readonly<Record<string, string>>;
 }
 
-/** A job of the same order that was cancelled just now although a provider had it, so that it may cost something; null without one. */
+/** A job of the same order that was cancelled just now and has cost something, or may; null without one. */
 export async function findLeftPurchase(
-  { db }: Pick<Services, "db">,
+  { db, config }: Pick<Services, "db" | "config">,
   asked: Purchase,
 ): Promise<string | null> {
   const { jobs, jobInputs, providerAttempts } = schema;
@@ -146,7 +147,8 @@ export async function findLeftPurchase(
         and ${jobs.cancelRequestedAt} > clock_timestamp() - ${duration(repeatMs)} and ${jobs.params}->>'prompt' = ${prompt}
         and coalesce((select jsonb_object_agg(i.role, i.image_id) from ${jobInputs} i where i.job_id = ${jobs.id}), '{}')
           = ${JSON.stringify(inputs)}::jsonb
-        and exists (select from ${providerAttempts} a where a.job_id = ${jobs.id} and a.cost_usd is distinct from 0)`,
+        and exists (select from ${providerAttempts}
+          where ${providerAttempts.jobId} = ${jobs.id} and ${spentOf(config)} > 0)`,
     )
     .orderBy(sql`${jobs.id} desc`)
     .limit(1);

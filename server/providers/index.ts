@@ -99,6 +99,7 @@ export {
   readOwnCaps,
   readSpend,
   setCaps,
+  spentOf,
   sumPastDays,
 } from "./spend.ts";
 export { lackOf, lacksOf, mayTake, offersFor, paramsTaken } from "./takes.ts";

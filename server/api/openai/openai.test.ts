@@ -730,8 +730,15 @@ describe("what costs money", () => {
       [{ ...paid, prompt: "another house" }, repeated],
     ] as const)
       expect((await ask(body, headers)).status).toBe(202);
-    await db.update(providerAttempts).set({ costUsd: 0 });
-    expect((await ask(paid, repeated)).status).toBe(202);
+    // A refused call costs nothing, one without an answer its price.
+    for (const [attempt, status] of [
+      [{ costUsd: 0 }, 202],
+      [{ state: "failed", costUsd: null, errorClass: "rate" }, 202],
+      [{ state: "failed", costUsd: null, errorClass: "lost" }, 409],
+    ] as const) {
+      await db.update(providerAttempts).set(attempt);
+      expect([attempt, (await ask(paid, repeated)).status]).toEqual([attempt, status]);
+    }
     await db.delete(jobs);
   });
 
