@@ -3,6 +3,7 @@ import { uploadLimits } from "../../images/index.ts";
 import {
   AppError,
   createPermits,
+  isAppError,
   issuesOf,
   parseRequest,
   places,
@@ -93,6 +94,7 @@ async function readInTime({ headers, body }: Request, maxBytes: number): Promise
   try {
     return await readLimited({ headers, body: bounded }, maxBytes);
   } catch (cause) {
+    if (isAppError(cause) && !late.aborted) throw cause;
     const text = late.aborted ? `The body took longer than ${bodyMs / 1_000} s.` : "The body was broken off.";
     throw new AppError("bad_request", text, { cause });
   }
