@@ -281,6 +281,7 @@ test("a text in another encoding than UTF-8, or compressed, is refused, and neve
       "latin1",
     );
   const ofForm = { "content-type": "multipart/form-data; boundary=b" };
+  const ofUrl = { "content-type": "application/x-www-form-urlencoded" };
   const words = "ein grüner Hut";
   const asked = { kind: "text_to_image", params: { prompt: words } };
   const cases: readonly [string, Readonly<Record<string, string>>, Buffer][] = [
@@ -294,6 +295,8 @@ test("a text in another encoding than UTF-8, or compressed, is refused, and neve
     ["/sdapi/v1/txt2img", json, latin({ prompt: words })],
     ["/mcp", json, latin({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: words } })],
     ["/jobsRedis", json, latin({ userId: "u", prompt: words })],
+    ["/jobsRedis", ofUrl, Buffer.from("userId=u&prompt=ein+gr%FCner+Hut")],
+    ["/jobs", ofUrl, Buffer.from("userId=u&gr%FCn=1&prompt=a+hat")],
   ];
   for (const [path, headers, body] of cases) {
     const own = {
@@ -307,6 +310,9 @@ test("a text in another encoding than UTF-8, or compressed, is refused, and neve
     );
     expect([path, answer.status, await answer.text()]).toEqual([path, 400, expect.stringContaining("UTF-8")]);
   }
+  const plain = { headers: { ...bearer(), ...ofUrl }, body: "userId=u&prompt=ein+gr%C3%BCner+Hut" };
+  // No engine is there: it was read.
+  expect((await clients.request(`${testOrigin}/jobsRedis`, { method: "POST", ...plain })).status).toBe(422);
   const read = { method: "POST", headers: { ...bearer(), ...json } };
   const answer = await httpApp.request(`${testOrigin}/api/v1/jobs/estimate`, {
     ...read,
@@ -314,3 +320,19 @@ test("a text in another encoding than UTF-8, or compressed, is refused, and neve
   });
   expect(answer.status).toBe(200);
 });
+
+test.each(["/v1/images/generations", "/sdapi/v1/txt2img", "/mcp", "/jobsRedis"])(
+  "%s says of a packed body how it is read",
+  async (path) => {
+    for (const packing of ["br", "gzip"]) {
+      const headers = { ...bearer(), "content-type": "application/json", "content-encoding": packing };
+      const own = { method: "POST", headers, body: '{"prompt":"a hat"}' };
+      const answer = await createClientsApp(services).request(`${testOrigin}${path}`, own);
+      expect([packing, answer.status, await answer.text()]).toEqual([
+        packing,
+        400,
+        expect.stringContaining("packed with gzip"),
+      ]);
+    }
+  },
+);

@@ -45,6 +45,7 @@ export {
   parseAsked,
   parseForeignJson,
   parseRequest,
+  problemOfField,
   requireReadable,
   storableText,
   textOfRequest,

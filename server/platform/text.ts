@@ -159,6 +159,12 @@ export function textOfRequest(bytes: Uint8Array): string {
   }
 }
 
+/** What is wrong with a text of a form: its parser writes U+FFFD for bytes of another encoding, such as those of a Windows console. */
+export function problemOfField(name: string, text: string): AppError | null {
+  const why = "is not in UTF-8, or holds U+FFFD, which stands for a lost letter.";
+  return text.includes("\uFFFD") ? new AppError("bad_request", `The text of ${name} ${why}`) : null;
+}
+
 /** The JSON of a request. Throws `bad_request`. */
 export function parseRequest(text: string): unknown {
   if (!hasFewValues(text)) throw new AppError("bad_request", "The request holds too many values.");

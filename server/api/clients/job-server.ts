@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { JobKind } from "../../engines.ts";
 import { kindParams, submit, submitWithPictures } from "../../jobs/index.ts";
-import { AppError, parseRequest, textOfRequest, toProblem } from "../../platform/index.ts";
+import { AppError, parseRequest, problemOfField, textOfRequest, toProblem } from "../../platform/index.ts";
 import { type MultipartRules, withParts } from "../http/multipart.ts";
 import { maxJsonBytes, readLimited } from "../requests.ts";
 import { fileRoutes } from "./files.ts";
@@ -53,12 +53,20 @@ export async function readFields(request: Request): Promise<Fields> {
   const bytes = await readLimited(request, maxJsonBytes);
   if (!bytes) throw new AppError("request_too_large");
   const text = textOfRequest(bytes);
-  if (type.startsWith("application/x-www-form-urlencoded"))
-    return Object.fromEntries(new URLSearchParams(text));
+  if (type.startsWith("application/x-www-form-urlencoded")) return fieldsOfForm(text);
   const fields = z.record(z.string(), z.unknown()).safeParse(parseRequest(text));
   if (!fields.success)
     throw new AppError("bad_request", "The body is not a JSON object.", { cause: fields.error });
   return fields.data;
+}
+
+function fieldsOfForm(text: string): Fields {
+  const fields = [...new URLSearchParams(text)];
+  for (const [name, value] of fields) {
+    const problem = problemOfField(name, name + value);
+    if (problem) throw problem;
+  }
+  return Object.fromEntries(fields);
 }
 
 /**

@@ -5,7 +5,14 @@ import { pipeline } from "node:stream/promises";
 import type { ReadableStream } from "node:stream/web";
 import { Busboy, type BusboyInstance } from "@fastify/busboy";
 import { uploadLimits } from "../../images/index.ts";
-import { AppError, type Holder, requireReadable, takePlace, toUploadError } from "../../platform/index.ts";
+import {
+  AppError,
+  type Holder,
+  problemOfField,
+  requireReadable,
+  takePlace,
+  toUploadError,
+} from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { type Room, withRoom, withTempFolder } from "../../storage/index.ts";
 
@@ -185,9 +192,8 @@ function collectParts(parser: BusboyInstance, { folder, room }: Target, rules: M
     writes.push(write);
   });
   parser.on("field", (field, value) => {
-    // What the parser writes for bytes of another encoding, such as those of a Windows console.
-    if (value.includes("\uFFFD"))
-      reject(new AppError("bad_request", `The text of ${field} is not in UTF-8.`));
+    const problem = problemOfField(field, value);
+    if (problem) reject(problem);
     fields.set(field, value);
   });
   parser.on("filesLimit", () => reject(new AppError("upload_too_many")));
