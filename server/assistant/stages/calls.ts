@@ -6,7 +6,8 @@ import { persist } from "../../leases/index.ts";
 import { backoffMs, isAppError, newId } from "../../platform/index.ts";
 import { checkCaps, lockSpend } from "../../providers/index.ts";
 import type { Services } from "../../services.ts";
-import { ModelError, type ModelErrorClass, toModelError } from "./model-errors.ts";
+import { ModelError, toModelError } from "./model-errors.ts";
+import { costOf, mostUsd, startSteps, type Steps, type Usage } from "./call-costs.ts";
 import { learnContext } from "../model-notes.ts";
 import { hostOf, type StageModel } from "../models.ts";
 import { inCallSpan, openModel } from "./open-model.ts";
@@ -47,7 +48,7 @@ export interface CallResult<T> {
   readonly value: T;
   /** Tokens of what was sent, as the server counted them in its first answer. */
   readonly readTokens?: number | undefined;
-  readonly usage: { readonly inputTokens: number | undefined; readonly outputTokens: number | undefined };
+  readonly usage: Usage;
 }
 
 export interface CallProgress {
@@ -57,6 +58,8 @@ export interface CallProgress {
   noteSign(): void;
   /** The model is asked again, with results of tools. */
   noteTurn(): void;
+  /** A step has ended: each one is paid for with all that was said before it. `goesOn`: another one is asked for. */
+  noteStep(usage: Usage, goesOn: boolean): void;
 }
 
 interface Making<T> {
@@ -160,6 +163,7 @@ async function callOnce<T>(
   const opened = await openModel(services, model.id);
   const id = await begin(services, call, number);
   const limits = startLimits(model);
+  const steps = startSteps(services, { ...call, id });
   let firstTextAt: Date | null = null;
   let result: CallResult<T>;
   try {
@@ -172,15 +176,17 @@ async function callOnce<T>(
           abortSignal: AbortSignal.any([signal, limits.signal]),
           maxRetries: 0,
         },
-        { noteFirstText: () => (firstTextAt ??= new Date()), ...limits.progress },
+        progressOf(limits, steps, () => (firstTextAt ??= new Date())),
       ),
     );
   } catch (error) {
     const failure = signal.aborted ? error : await toModelError(error, limits.isOver());
     const isKnown = failure instanceof ModelError;
-    const usage = isKnown ? failure.usage : null;
+    const known = isKnown ? failure.usage : null;
     const errorClass = isKnown ? failure.class : signal.aborted ? "cancelled" : "unknown";
-    const costUsd = limits.hasBegun() && usage === null ? null : costOf(model.price, usage, errorClass);
+    const ofCall = limits.hasBegun() && known === null ? null : costOf(model.price, known, errorClass);
+    const usage = known ?? steps.usage();
+    const costUsd = known === null ? (steps.costUsd(errorClass) ?? ofCall) : ofCall;
     await settle(services, id, { usage, costUsd, firstTextAt, errorClass, signal });
     signal.throwIfAborted();
     throw failure;
@@ -214,13 +220,20 @@ async function noteContext(services: CallServices, call: CallFor, readTokens: nu
     );
 }
 
-const perMillion = 1_000_000;
+const progressOf = (limits: Limits, steps: Steps, noteFirstText: () => void): CallProgress => ({
+  ...limits.progress,
+  noteFirstText,
+  noteStep: steps.noteStep,
+  noteSign() {
+    limits.progress.noteSign();
+    steps.begin();
+  },
+});
 
-/** Stores the intent with the most that the call can cost, under the caps. */
+/** Stores the intent with the most that its first step can cost, under the caps. */
 async function begin(services: CallServices, call: CallFor, number: number): Promise<string> {
   const { runId, causedByKeyId = null, ownerId, stage, model, promptVersion, inputTokens } = call;
-  const { inputUsd, outputUsd } = model.price;
-  const expectedUsd = (inputTokens * inputUsd + model.maxOutputTokens * outputUsd) / perMillion;
+  const expectedUsd = mostUsd(model, inputTokens);
   const id = newId();
   const askedBy = sql`(select api_key_id from ${assistantRuns} where id = ${runId}::uuid)`;
   const apiKeyId = sql`coalesce(${askedBy}, ${causedByKeyId})`;
@@ -242,33 +255,11 @@ async function begin(services: CallServices, call: CallFor, number: number): Pro
 }
 
 interface Settlement {
-  readonly usage: CallResult<unknown>["usage"] | null;
+  readonly usage: Usage | null;
   readonly costUsd: number | null;
   readonly firstTextAt: Date | null;
   readonly errorClass: string | null;
   readonly signal: AbortSignal;
-}
-
-const unpaid: readonly (string | null)[] = [
-  "rate_limited",
-  "refused",
-  "over_limit",
-  "unavailable",
-  "over_budget",
-] satisfies ModelErrorClass[];
-
-/**
- * What a call cost, US dollars: by the tokens that the model names, nothing when it was refused; null when the answer is
- * lost.
- */
-export function costOf(
-  { inputUsd, outputUsd }: StageModel["price"],
-  usage: CallResult<unknown>["usage"] | null,
-  errorClass: string | null,
-): number | null {
-  if (usage?.inputTokens !== undefined && usage.outputTokens !== undefined)
-    return (usage.inputTokens * inputUsd + usage.outputTokens * outputUsd) / perMillion;
-  return unpaid.includes(errorClass) ? 0 : null;
 }
 
 /**

@@ -33,7 +33,12 @@ async function hear(body: string | ReadableStream<Uint8Array>, type = "text/even
       context: { instructions: "Answer.", messages: [{ role: "user", content: "What is there?" }] },
       tools: idleTools(),
       maxSteps: 1,
-      progress: { noteFirstText: () => undefined, noteSign: () => undefined, noteTurn: () => undefined },
+      progress: {
+        noteFirstText: () => undefined,
+        noteSign: () => undefined,
+        noteTurn: () => undefined,
+        noteStep: () => undefined,
+      },
       sink: {
         add: (text) => void (heard.text += text),
         think: (text) => void (heard.thinking += text),

@@ -11,6 +11,7 @@ import { readUsed } from "../read.ts";
 import { QuestionLost } from "../recover.ts";
 import { type Answer, leaseOf, type QuestionRow, storePartialAnswer } from "../life.ts";
 import { assemble } from "./assemble.ts";
+import { tallySteps } from "./call-costs.ts";
 import { callModel } from "./calls.ts";
 import { ModelError } from "./model-errors.ts";
 import { type AnswerSink, streamAnswer, type Streamed } from "./stream.ts";
@@ -105,7 +106,12 @@ async function answer(services: Services, { run, model, context, ends }: Answeri
       const growing = startAnswer(services, run, ends);
       const abortSignal = AbortSignal.any([settings.abortSignal, ends.stop]);
       const tools = toolsFor(services, { run, submitter, show: (part) => growing.show(part) });
-      const streaming = { context, tools, maxSteps, progress, sink: growing };
+      const written = () => {
+        const { text, thinking } = growing.answer();
+        return count(text) + count(thinking);
+      };
+      const tally = tallySteps({ progress, written, inputTokens: call.inputTokens });
+      const streaming = { context, tools, maxSteps, progress: tally.progress, sink: growing };
       let streamed: Streamed | undefined;
       try {
         streamed = await streamAnswer({ ...settings, abortSignal }, streaming);
@@ -118,12 +124,9 @@ async function answer(services: Services, { run, model, context, ends }: Answeri
       settings.abortSignal.throwIfAborted();
       const value = growing.answer();
       if (streamed && isEmpty(value)) throw emptyAnswer(value, streamed, model);
-      // A stopped answer names no figures.
-      const written = () => count(value.text) + count(value.thinking);
-      const usage = {
-        inputTokens: streamed?.usage.inputTokens ?? call.inputTokens,
-        outputTokens: streamed?.usage.outputTokens ?? written(),
-      };
+      const { inputTokens, outputTokens } = streamed?.usage ?? {};
+      const isKnown = inputTokens !== undefined && outputTokens !== undefined;
+      const usage = isKnown ? { inputTokens, outputTokens } : tally.usage();
       return { value, usage, readTokens: streamed?.readTokens };
     },
   });

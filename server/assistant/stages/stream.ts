@@ -1,6 +1,7 @@
 import type { ModelMessage, streamText, ToolSet } from "ai";
 import type { QuestionContext } from "../../db/index.ts";
-import type { CallProgress, CallResult, CallSettings } from "./calls.ts";
+import type { Usage } from "./call-costs.ts";
+import type { CallProgress, CallSettings } from "./calls.ts";
 import { mendCall } from "./mend-call.ts";
 import { ModelError } from "./model-errors.ts";
 import { type Piece, splitThinking } from "./thinking.ts";
@@ -29,7 +30,7 @@ interface Streaming {
 }
 
 export interface Streamed {
-  readonly usage: CallResult<unknown>["usage"];
+  readonly usage: Usage;
   /** Tokens of what was sent first, as the server counted them. */
   readonly readTokens: number | undefined;
   /** The answer reached its limit of tokens. */
@@ -66,6 +67,7 @@ export async function streamAnswer(
     noteWork(progress, part.type);
     if (part.type === "finish-step") {
       readTokens ??= part.usage.inputTokens;
+      progress.noteStep(part.usage, part.finishReason === "tool-calls");
       isCut = part.finishReason === "length";
     }
     if (answer.take(part)) continue;
