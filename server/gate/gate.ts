@@ -142,7 +142,8 @@ export async function admitResults<Result extends { readonly path: string }>(
   return admitted;
 }
 
-const isReadable = (picture: string): Promise<boolean> =>
+/** Whether a picture can be decoded to its end. */
+export const isReadable = (picture: string | Buffer): Promise<boolean> =>
   toModelInput(picture).then(
     () => true,
     () => false,

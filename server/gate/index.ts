@@ -12,5 +12,13 @@
  * no job of a kind with a threshold runs (`gate_unavailable`). A refusal is logged and audited by job, kind and score; the
  * picture is in neither, and masks are not looked at.
  */
-export { admitInputs, admitResults, canJudge, gateModel, hidesPreviews, readyGate } from "./gate.ts";
+export {
+  admitInputs,
+  admitResults,
+  canJudge,
+  gateModel,
+  hidesPreviews,
+  isReadable,
+  readyGate,
+} from "./gate.ts";
 export { toModelInput } from "./model-input.ts";

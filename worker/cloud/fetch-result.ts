@@ -3,6 +3,7 @@ import path from "node:path";
 import sharp from "sharp";
 import type { InputRole } from "@atelier/server/engines";
 import { isDatabaseAway } from "@atelier/server/db";
+import { isReadable } from "@atelier/server/gate";
 import { withoutBombs } from "@atelier/server/images";
 import type { Job } from "@atelier/server/jobs";
 import {
@@ -176,12 +177,14 @@ async function toOutput(
   const file = path.join(workDir, name);
   const mime = kept[format] ?? (converted.includes(format) ? "image/png" : null);
   if (mime === null) throw new ProviderError("internal", "What the provider made is no picture.");
-  await writeFile(file, kept[format] ? bytes : await toPng(bytes));
+  const written = kept[format] ? bytes : await toPng(bytes);
+  await writeFile(file, written);
   const [picture, mask] = [files.image ?? files.person, files.mask];
   if (job.kind !== "inpaint" || picture === undefined || mask === undefined) return { path: file, mime };
   const target = path.join(workDir, `${name}-pasted.png`);
-  await pasteWhole({ picture, mask, result: file, target }).catch((error: unknown) => {
-    throw isOwnOutage(error) ? error : faultOf(error);
+  await pasteWhole({ picture, mask, result: file, target }).catch(async (error: unknown) => {
+    // What is not the result's fault, such as too little memory, may be over at the next try.
+    throw (await isReadable(written)) ? error : faultOf(error);
   });
   return { path: target, mime: "image/png" };
 }

@@ -288,6 +288,10 @@ test("E6 a damaged result that would be pasted into its picture is left out, too
       .toFile(files.mask);
     expect(await take([{ bytes }], { ...(await waiting("inpaint")), files })).toBe("unstored");
     expect(await take([{ bytes }, { bytes: picture }], { ...(await waiting("inpaint")), files })).toBe(true);
+    const gone = { ...files, image: path.join(folder, "gone") };
+    const error = await take([{ bytes: picture }], { ...(await waiting("inpaint")), files: gone });
+    expect(error).toMatchObject({ message: expect.stringContaining("missing") });
+    expect(endsRun(error)).toBe(false);
   });
 });
 
