@@ -7,7 +7,7 @@ import {
   openWithSettings,
   picturesZipLimit,
 } from "../../jobs/index.ts";
-import { AppError, flagOfText } from "../../platform/index.ts";
+import { flagOfText } from "../../platform/index.ts";
 import { defineRoute } from "./route.ts";
 import { isStillCaller, servedStream, zipAnswer, zipStream } from "./streams.ts";
 
@@ -17,36 +17,22 @@ const asked = {
     .enum(answerFormats)
     .optional()
     .describe(
-      "The original in this format, with its marks of origin; in a JPEG what is transparent is white. By default as it is stored",
+      "The original in this format, with its marks of origin; in a JPEG what is transparent is white. By default as it is stored, or a JPEG with `longestPx`",
     ),
-  quality: z.coerce.number().int().min(1).max(100).default(90).describe("Of JPEG and WebP, with `format`"),
+  quality: z.coerce.number().int().min(1).max(100).default(90).describe("Of a JPEG or WebP that is made"),
   longestPx: z.coerce
     .number()
     .int()
     .min(1)
     .max(65_535)
     .optional()
-    .describe("Of the longer side, with `format`; a picture that has fewer pixels keeps its own"),
+    .describe("Of the longer side; a picture that has fewer pixels keeps its own"),
 };
 
-interface Asked extends Partial<Conversion> {
-  readonly settings: boolean;
-  readonly variant?: string;
-}
-
-/** Null: as it is stored. Throws `bad_request` for what does not go together. */
-function conversionOf({
-  format,
-  quality,
-  longestPx,
-  settings,
-  variant = "original",
-}: Asked): Conversion | null {
+/** Null: as it is stored. */
+function conversionOf({ format, quality, longestPx }: Partial<Conversion>): Conversion | null {
   if (format === undefined && longestPx === undefined) return null;
-  if (format === undefined) throw new AppError("bad_request", "`longestPx` goes with `format`.");
-  if (settings || variant !== "original")
-    throw new AppError("bad_request", "`format` is of the original, without `settings`.");
-  return { format, quality: format === "png" ? undefined : quality, longestPx };
+  return { format: format ?? "jpeg", quality: format === "png" ? undefined : quality, longestPx };
 }
 
 /** GET /images/{id}/file */
@@ -56,7 +42,7 @@ export const getImageFileRoute = defineRoute({
   operationId: "getImageFile",
   summary: "Download a picture",
   description:
-    "`preview` is at most 1,280 pixels, `thumbnail` at most 320; `format` makes another file of the original. Answers 304 to a matching If-None-Match.",
+    "`preview` is at most 1,280 pixels, `thumbnail` at most 320; `format` and `longestPx` make another file of the original, whatever the variant. Answers 304 to a matching If-None-Match.",
   tag: "images",
   resource: "image",
   params: z.object({ id: z.uuid() }),
@@ -66,7 +52,7 @@ export const getImageFileRoute = defineRoute({
     settings: flagOfText
       .default(false)
       .describe(
-        "The original of a result carries what it was made from: `parameters`, as most programs read it, and `atelier` as JSON. Anybody who gets the file can read them.",
+        "The original of a result carries what it was made from: `parameters`, as most programs read it, and `atelier` as JSON. Anybody who gets the file can read them. Only in the file as it is stored: not with `format` or `longestPx`.",
       ),
     ...asked,
   }),
@@ -91,13 +77,14 @@ export const getImageFileRoute = defineRoute({
     const openStored = settings ? openWithSettings : openResult;
     const openOriginal = () =>
       as ? openAs(services, { ...own, signal: request.signal }, as) : openStored(services, own);
-    const { headers, isCurrent, body, link } = await (variant === "original"
+    const isOriginal = variant === "original" || as !== null;
+    const { headers, isCurrent, body, link } = await (isOriginal
       ? openOriginal()
       : openFile(services, { ...own, variant, allowsTrash: true }));
     if (link !== null) return new Response(null, { status: 302, headers: { ...headers, location: link } });
     if (!body) return new Response(null, { status: isCurrent ? 304 : 200, headers });
     const onServed = async () => {
-      if (variant === "original") await noteServed(services, id);
+      if (isOriginal) await noteServed(services, id);
     };
     return new Response(servedStream(services, body, onServed), { headers });
   },
@@ -121,7 +108,9 @@ export const getImagesZipRoute = defineRoute({
       .describe(`At most ${picturesZipLimit} pictures, parted by commas`),
     settings: flagOfText
       .default(false)
-      .describe("Each result carries what it was made from, as in its own file"),
+      .describe(
+        "Each result carries what it was made from, as in its own file; not with `format` or `longestPx`",
+      ),
     ...asked,
   }),
   responses: { 200: { description: "The zip", contentType: "application/zip" } },

@@ -171,19 +171,24 @@ test("a picture is sent in another format and smaller, under that format's name,
 
 test.each([
   "format=avif",
-  "longestPx=100",
   "format=jpeg&quality=0",
   "format=jpeg&quality=101",
   "format=jpeg&longestPx=0",
   "format=jpeg&longestPx=1.5",
-  "format=jpeg&settings=true",
 ])("a file and a zip as %s are bad requests", async (query) => {
   expect((await send(`/images/${owner.imageId}/file?${query}`)).status).toBe(400);
   expect((await send(`/images/zip?ids=${owner.imageId}&${query}`)).status).toBe(400);
 });
 
-test("a format is one of the original alone", async () => {
-  expect((await send(`/images/${owner.imageId}/file?format=jpeg&variant=preview`)).status).toBe(400);
+test.each([
+  "format=jpeg&longestPx=40",
+  "longestPx=40",
+  "longestPx=40&variant=preview",
+  "longestPx=40&settings=true",
+])("a file as %s is made of the original as a JPEG", async (query) => {
+  const answer = await send(`/images/${owner.imageId}/file?${query}`);
+  const { format, width } = await sharp(Buffer.from(await answer.arrayBuffer())).metadata();
+  expect([answer.status, format, width]).toEqual([200, "jpeg", 40]);
 });
 
 test("a result is sent with its settings on wish alone, its pixels and its mark untouched", async () => {
