@@ -60,20 +60,22 @@ export function DayCheck({ day, part, selection }: Props) {
   const t = useTranslations("gallery");
   const { dateTime } = useFormatter();
   const showFailure = useFailureToast();
-  const { mutate: read, isPending: isReading } = useMutation({
-    // Offline the read fails at once; else it would be made later, when nobody waits for it.
-    networkMode: "always",
-    mutationFn: () => readWholeDay(day, part.search),
-  });
   const { images, goesOn } = useMemo(() => readOfDay(day, part), [day, part]);
   const isChosen = images.map(({ stackId }) => selection.ids.has(stackId));
   const [isAll, isSome] = [isChosen.every(Boolean), isChosen.some(Boolean)];
   const choose = (ofDay: readonly ListedImage[]) =>
     selection.choose((before) => [...before.filter(({ createdAt }) => dayOf(createdAt) !== day), ...ofDay]);
+  const { mutate: read, isPending: isReading } = useMutation({
+    // Offline the read fails at once; else it would be made later, when nobody waits for it.
+    networkMode: "always",
+    mutationFn: () => readWholeDay(day, part.search),
+    // Also when the heading is scrolled away meanwhile.
+    onSuccess: choose,
+    onError: showFailure,
+  });
   const press = () => {
     if (isReading) return;
-    // Told only while the heading is there: what is scrolled away meanwhile chooses nothing.
-    if (goesOn && !isAll) read(undefined, { onSuccess: choose, onError: showFailure });
+    if (goesOn && !isAll) read();
     else choose(isAll ? [] : images);
   };
   const name = dateTime(new Date(`${day}T12:00`), {

@@ -68,7 +68,9 @@ export async function openAs(
   const opened = await openFile(services, { ...input, as, variant: "original", isHead: true });
   const { "content-length": _ofOriginal, ...headers } = opened.headers;
   if (opened.isCurrent || input.isHead) return { ...opened, headers };
-  const bytes = await readAs(services, input, as.format, { ...as, signal: input.signal });
+  // The original itself is read here, whatever the client holds or may be led to.
+  const own = { id: input.id, ownerId: input.ownerId };
+  const bytes = await readAs(services, own, as.format, { ...as, signal: input.signal });
   const body = Readable.from([bytes], { objectMode: false });
   return { ...opened, headers: { ...headers, "content-length": String(bytes.length) }, body };
 }

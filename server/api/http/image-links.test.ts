@@ -5,6 +5,7 @@ import { createTestServices, openOwner, testOrigin } from "@atelier/testing/serv
 import type { TestOwner, TestServices } from "@atelier/testing/services";
 import { eq } from "drizzle-orm";
 import type { Hono } from "hono";
+import sharp from "sharp";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { schema } from "../../db/index.ts";
 import { ingest } from "../../images/index.ts";
@@ -144,4 +145,15 @@ test("a picture with its settings comes from the studio, since the bucket's file
   expect(file.status).toBe(200);
   expect(Buffer.from(await file.arrayBuffer()).includes("a hill")).toBe(true);
   await linkOf(`${id}/file`);
+});
+
+test("a picture that is made anew comes from the studio, not by a link", async () => {
+  const id = await addPicture();
+  const { width } = await sharp(await readSample("coffee.png")).metadata();
+  for (const format of ["png", "jpeg", "webp"] as const) {
+    const answer = await ask(`${id}/file?format=${format}`);
+    expect(answer.status).toBe(200);
+    const made = await sharp(Buffer.from(await answer.arrayBuffer())).metadata();
+    expect(made).toMatchObject({ format, width });
+  }
 });

@@ -155,6 +155,9 @@ test("a picture is sent in another format and smaller, under that format's name,
     headers: { "if-none-match": tags[1] ?? "" },
   });
   expect([again.status, await again.text()]).toEqual([304, ""]);
+  const unlike = await send(`${path}?format=jpeg`, { headers: { "if-none-match": tags[0] ?? "" } });
+  expect(unlike.status).toBe(200);
+  expect(await sharp(Buffer.from(await unlike.arrayBuffer())).metadata()).toMatchObject({ width: 300 });
   const other = await send(`${path}?format=jpeg&longestPx=151`, {
     headers: { "if-none-match": tags[1] ?? "" },
   });

@@ -61,13 +61,17 @@ export async function streamAnswer(
   const answer = splitAnswer(sink, settings.maxOutputTokens * charsPerToken);
   let isCut = false;
   let readTokens: number | undefined;
+  let [step, hasCalls] = [1, false];
   for await (const part of stream.stream) {
     if (part.type === "error") throw errorOf(part.error);
     if (part.type === "text-delta") progress.noteFirstText();
     noteWork(progress, part.type);
+    hasCalls ||= part.type === "tool-call";
     if (part.type === "finish-step") {
       readTokens ??= part.usage.inputTokens;
-      progress.noteStep(part.usage, part.finishReason === "tool-calls");
+      // Not by its reason: some servers end a step with calls by "stop".
+      progress.noteStep(part.usage, hasCalls && step < maxSteps);
+      [step, hasCalls] = [step + 1, false];
       isCut = part.finishReason === "length";
     }
     if (answer.take(part)) continue;
