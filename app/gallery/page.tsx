@@ -48,8 +48,9 @@ async function firstTiles({ images, timezone, sent }: FirstTilesInput): Promise<
   const names = { today: t("today"), yesterday: t("yesterday") };
   const today = dayOf(timezone, new Date());
   // One element around both: a long list is streamed by itself and put in its place later, with what the script observes.
+  // The key: what is streamed later counts as a member of a list.
   return (
-    <div>
+    <div key="first">
       <div
         aria-hidden
         data-days={[...days.values()].join()}
