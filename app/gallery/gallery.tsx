@@ -150,7 +150,7 @@ interface HeaderProps {
 function GalleryHeader({ hasPictures, search, months }: HeaderProps) {
   const t = useTranslations("frame");
   const gallery = useTranslations("gallery");
-  // What a search finds is told to those who do not see it; of the whole gallery each new picture would be.
+  // A status for screen readers only with a search: without one each new picture would be read out.
   const count = months?.reduce((sum, { pictures }) => sum + pictures, 0);
   const note = (
     <p role={search && "status"} className="tabular text-xs text-quiet sm:max-[1180px]:sr-only">

@@ -36,8 +36,8 @@ export async function currentVisit(): Promise<ProviderVisit | null> {
 }
 
 /**
- * Groups by a claim, whose dots lead into objects; one string is a name and a list with commas. It is not cut at spaces, which
- * names have: "night admins" makes nobody an admin. Keycloak's `/staff` is also `staff`, Zitadel names roles as members of an
+ * Groups by a claim, whose dots lead into objects; a string is one name or a list with commas. Spaces are
+ * part of a name: the group "night admins" is not the group "admins". Keycloak's `/staff` is also `staff`, Zitadel names roles as members of an
  * object, Casdoor as objects with a name.
  */
 export function groupsOf(claims: Claims, claim: string): ReadonlySet<string> {

@@ -81,7 +81,7 @@ export function holdWriter(writer: string): () => void {
   return resolve;
 }
 
-/** Over plain http nobody knows whether the page of a draft is still open: two pages must not write under one name. */
+/** False over plain http, where browsers have no locks: the page of a draft may still be open, and must not share its writer. */
 export const canTellWriters = () => "locks" in navigator;
 
 /** The drafts of pages that are gone, or may be, for the edit that has this picture, the newest first. */

@@ -7,7 +7,7 @@ const order = { imageIds: [a, b], title: "two", offers, isQuote: false };
 
 const white = stepOf("background", { what: "colour", colour: "#ffffff" });
 const brighter = stepOf("adjust", { light: 20 });
-/** Without the ids, which a page gives anew. */
+/** Without the ids, which differ at each start of the page. */
 const plain = (recipe: Recipe) => recipe.map(({ mode, settings }) => ({ mode, settings }));
 
 test("the first step names the picture, and those that follow work on its result", () => {

@@ -13,7 +13,7 @@ function neighbourOf(images: readonly ImageView[], at: number, by: number): stri
 
 /**
  * The number of a picture, from 1, and how many there are: of the whole list, of which the gallery reads a part. Null where
- * the list does not have the picture, or nobody counted it.
+ * the list does not have the picture, or the months are not counted yet.
  */
 export function positionOf(
   images: readonly Pick<ImageView, "createdAt">[],

@@ -54,7 +54,7 @@ test.each(["openai", "sdapi", "mcp"])(
     const others = await place(`others ${sessionId}`);
     const ask = () => place("half", { sessionId });
     for (const _try of [1, 2]) await expect(ask()).rejects.toMatchObject({ code: "quota_exceeded" });
-    // Nothing runs that nobody gets.
+    // No job of the refused order runs on.
     expect(await openIds()).toEqual(others.toSorted());
     await endAll();
     const ids = await ask();

@@ -120,7 +120,7 @@ interface OwnJob {
   readonly ownKey: string | undefined;
 }
 
-/** Without its key, so that a repeated request orders anew instead of finding a cancelled job; that comes first, for a repeat at the same time. */
+/** Cancels a job of this order, after its key is gone: a repeated request then makes a new job and never finds a cancelled one. */
 async function takeBack(input: ClientInput, { id, ownKey }: OwnJob): Promise<void> {
   const { services, caller } = input;
   if (ownKey !== undefined)
