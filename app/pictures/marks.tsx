@@ -13,18 +13,11 @@ import { callFor, endReads } from "./actions.tsx";
 export type Rated = Pick<ImageView, "id" | "rating">;
 type Pages = InfiniteData<{ readonly items: readonly ImageView[]; readonly nextCursor: string | null }>;
 
-const isWhole = (image: Partial<ImageView>): image is ImageView => "addedAt" in image;
-
 /** Changes what the cache holds of pictures, in lists and alone, until they are read again. */
 export function useChangeCached() {
   const queries = useQueryClient();
   return useCallback(
-    async (
-      ids: readonly string[],
-      change: (image: ImageView) => ImageView,
-      /** As they are shown: what is not read alone yet need not be. */
-      shown: readonly Partial<ImageView>[] = [],
-    ) => {
+    async (ids: readonly string[], change: (image: ImageView) => ImageView) => {
       const ended = await endReads(queries, ids);
       const changing = new Set(ids);
       const changed = (image: ImageView) => (changing.has(image.id) ? change(image) : image);
@@ -34,14 +27,9 @@ export function useChangeCached() {
           ? { ...data, pages: data.pages.map((page) => ({ ...page, items: page.items.map(changed) })) }
           : data,
       );
-      const whole = new Map(shown.filter(isWhole).map((image) => [image.id, image]));
-      for (const id of ids) {
-        const known = queries.getQueryData<ImageView>(keys.image(id));
-        const image = known ?? whole.get(id);
-        if (image) queries.setQueryData<ImageView>(keys.image(id), change(image));
-        if (ended.includes(id) && (known || !image))
-          void queries.invalidateQueries({ queryKey: keys.image(id) });
-      }
+      for (const id of ids)
+        queries.setQueryData<ImageView>(keys.image(id), (image) => image && change(image));
+      for (const id of ended) void queries.invalidateQueries({ queryKey: keys.image(id) });
     },
     [queries],
   );
@@ -75,7 +63,7 @@ function useMark<Name extends Mark>({ name, send, say, onChange }: MarkOptions<N
       (ids) => send(ids, value),
     );
     onChange?.(made.done, value);
-    await change(made.done, (image) => ({ ...image, [name]: value }), images);
+    await change(made.done, (image) => ({ ...image, [name]: value }));
     if (made.failure) throw made.failure.error;
   };
   const refresh = () => queries.invalidateQueries({ queryKey: keys.imageLists });

@@ -3,7 +3,7 @@ import { ImagePlus, Maximize2, Scissors, Shirt, Sparkles, Star, UserRound } from
 import { useTranslations } from "next-intl";
 import { useRouter } from "next/navigation";
 import type { ImageView } from "@atelier/server/images";
-import { useCapabilities, useCapability, useImage } from "../client/queries.ts";
+import { useCapabilities, useCapability } from "../client/queries.ts";
 import { mostReferences, referenceHref } from "../client/references.ts";
 import { useSubmit } from "../client/submit/job.ts";
 import { buttonStyle, cx, IconButton } from "../ui/button.tsx";
@@ -103,16 +103,15 @@ export function QuickActions({ image }: { readonly image: ImageView }) {
   );
 }
 
-export function StarButton({ imageId }: { readonly imageId: string }) {
+/** Of a picture as it is shown, which may be known from a list alone. */
+export function StarButton({ id, starred }: Pick<ImageView, "id" | "starred">) {
   const t = useTranslations("pictures");
-  const { data } = useImage(imageId);
   const star = useStar();
-  const starred = data?.starred ?? false;
   return (
     <IconButton
       label={starred ? t("unstar") : t("star")}
       pressed={starred}
-      onClick={() => star.mutate({ images: [{ id: imageId, starred }], value: !starred })}
+      onClick={() => star.mutate({ images: [{ id, starred }], value: !starred })}
     >
       <Star className={cx(starred && "fill-current")} aria-hidden />
     </IconButton>

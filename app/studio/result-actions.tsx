@@ -4,6 +4,7 @@ import { useTranslations } from "next-intl";
 import Link from "next/link";
 import type { JobView } from "@atelier/server/jobs";
 import { useBatchActions } from "../batches/batch.ts";
+import { useImage } from "../client/queries.ts";
 import { downloadUrl } from "../client/urls.ts";
 import { useRetryJob } from "../jobs/parts.tsx";
 import { canRetryHelp, useJobFailureText } from "../jobs/text.ts";
@@ -64,6 +65,7 @@ interface Props {
 export function ResultActions({ job, isCurrent }: Props) {
   const t = useTranslations("studio");
   const imageId = job.outputs[0]?.imageId;
+  const { data: image } = useImage(imageId ?? null);
   if (imageId === undefined) return null;
   return (
     <div role="group" aria-label={t("resultActions")} className="flex flex-col gap-3">
@@ -77,7 +79,7 @@ export function ResultActions({ job, isCurrent }: Props) {
           {t("edit")}
         </Link>
         <span className="ms-auto flex">
-          <StarButton imageId={imageId} />
+          <StarButton id={imageId} starred={image?.starred ?? false} />
         </span>
       </div>
       <Button

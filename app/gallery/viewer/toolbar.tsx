@@ -92,7 +92,7 @@ export function ViewerToolbar(props: Props) {
         </IconButton>
       )}
       <BoardButton imageIds={[image.id]} look="icon" />
-      <StarButton imageId={image.id} />
+      <StarButton id={image.id} starred={image.starred} />
       {hasMeaning ? (
         <Link
           href={similarUrl(image.id)}
