@@ -43,7 +43,7 @@ function sortBy<T extends { readonly id: string }>(jobs: readonly T[], order: re
   return jobs.toSorted((a, b) => (indexById.get(a.id) ?? -1) - (indexById.get(b.id) ?? -1));
 }
 
-/** With fewer jobs there is nothing to reorder. */
+/** With fewer jobs there is nothing to reorder, and one is cancelled by its own button. */
 const minReorderable = 2;
 
 /** The user's `pending` jobs in the order in which they will be served; empty when there is nothing to reorder. */
@@ -111,7 +111,7 @@ interface Props {
   readonly onMove: (from: number, to: number) => boolean;
 }
 
-/** The user's waiting jobs in the order in which they will be served; reordered by dragging or arrow keys. */
+/** The user's waiting jobs in the order in which they will be served; reordered by dragging or arrow keys, or all cancelled. */
 export function WaitingLine({ jobs, total, onMove }: Props) {
   const t = useTranslations("jobs");
   const [said, setSaid] = useState("");
@@ -123,19 +123,30 @@ export function WaitingLine({ jobs, total, onMove }: Props) {
     jobs.map(({ id }) => id),
     move,
   );
+  const { total: waiting } = useWaiting();
   // The last job but one may begin while the question stands.
   const question = <CancelQuestion open={isAsking} onOpenChange={setAsking} />;
-  if (jobs.length === 0) return question;
+  const cancelAll = (
+    <Button size="small" look="quiet" onClick={() => setAsking(true)}>
+      <X aria-hidden />
+      {t("line.cancel")}
+    </Button>
+  );
+  // What a queue has been given waits for a worker, in no order that can be changed.
+  if (jobs.length === 0)
+    return (
+      <>
+        {waiting < minReorderable ? null : <div className="mb-3 flex justify-end">{cancelAll}</div>}
+        {question}
+      </>
+    );
   return (
     <section aria-labelledby="waiting-line" className="mb-6">
       <div className="flex items-center justify-between gap-4">
         <h2 id="waiting-line" className="text-sm font-medium">
           {t("line.title")}
         </h2>
-        <Button size="small" look="quiet" onClick={() => setAsking(true)}>
-          <X aria-hidden />
-          {t("line.cancel")}
-        </Button>
+        {cancelAll}
       </div>
       <p className="mt-0.5 mb-2 text-xs text-quiet">
         {total > jobs.length ? `${t("line.first", { count: jobs.length, total })} ` : null}
