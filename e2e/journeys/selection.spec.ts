@@ -198,8 +198,13 @@ test.describe("where each day has 24 hours", () => {
     });
     const count = page.getByRole("toolbar", { name: "Selection" }).getByRole("status");
     await page.mouse.move(600, 600);
+    // Who scrolls on before what comes is read gets past all of it.
+    const isReadAndDrawn = () =>
+      page
+        .locator("[data-tile]")
+        .evaluateAll((tiles) => tiles.some((tile) => tile.getBoundingClientRect().bottom > innerHeight));
     const scrollOn = async () => {
-      await page.mouse.wheel(0, 800);
+      if (await isReadAndDrawn()) await page.mouse.wheel(0, 400);
       return check.isVisible();
     };
     await expect.poll(scrollOn, { intervals: [60] }).toBe(true);
