@@ -105,7 +105,7 @@ export async function keyOfJob(
 }
 
 /** The job of a key, or null. Throws `idempotency_mismatch` for another request. */
-export async function findKnownJob(db: Db, key: RequestKey | null): Promise<KnownJob | null> {
+export async function findKnownJob(db: Db | Tx, key: RequestKey | null): Promise<KnownJob | null> {
   const id = key && (await findBegun(db, key));
   if (id === null) return null;
   const { jobs } = schema;

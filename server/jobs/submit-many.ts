@@ -6,7 +6,7 @@ import { AppError, isAppError } from "../platform/index.ts";
 import { dollars, isWithinUsd } from "../providers/index.ts";
 import { noteAccepted, withOwnMemory } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
-import { rulesFor } from "./admission.ts";
+import { type AcceptRules, type KnownJob, rulesFor } from "./admission.ts";
 import { agreementTo, type CloudQuote, readCloudQuote } from "./agreement.ts";
 import { type NewJob, prepare, type SubmitOptions, type Submitter } from "./draft.ts";
 import type { NewInput } from "./pictures.ts";
@@ -214,14 +214,24 @@ export async function storeMany(
   for (const job of jobs) {
     // Whether the account's storage is full is the same for all of them.
     const rules = stored.length === 0 ? all : others;
-    const answer = await storeJob(tx, job, rules);
-    if (answer.outcome === "open_jobs") throw tooManyOpen(jobs.length, rules.maxOpen);
-    if (answer.outcome === "known")
-      throw new AppError("internal", "A job of an order has no key of its own.");
-    if (answer.outcome !== "accepted") throw refusedBy(answer, rules);
-    stored.push({ job, answer });
+    const answer = await storeOneOf(tx, job, { rules, count: jobs.length });
+    if (!("job" in answer)) throw new AppError("internal", "A job of an order has no key of its own.");
+    stored.push(answer);
   }
   return stored;
+}
+
+/** Stores one of `count` jobs in the caller's transaction, unless its key has its job. Throws what `submit` throws. */
+export async function storeOneOf(
+  tx: Tx,
+  job: NewJob,
+  { rules, count }: { readonly rules: AcceptRules; readonly count: number },
+): Promise<StoredJob | KnownJob> {
+  const answer = await storeJob(tx, job, rules);
+  if (answer.outcome === "known") return answer.detail;
+  if (answer.outcome === "open_jobs" && count > 1) throw tooManyOpen(count, rules.maxOpen);
+  if (answer.outcome !== "accepted") throw refusedBy(answer, rules);
+  return { job, answer };
 }
 
 function tooManyOpen(count: number, maxOpen: number): AppError {

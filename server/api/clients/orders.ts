@@ -1,6 +1,13 @@
 import type { InputRole, JobKind } from "../../engines.ts";
 import { ingest, purgeImages } from "../../images/index.ts";
-import { cancel, followJobs, forgetOwnKey, type JobView, submit, takeInPicture } from "../../jobs/index.ts";
+import {
+  cancel,
+  followJobs,
+  forgetOwnKey,
+  type JobView,
+  submitTogether,
+  takeInPicture,
+} from "../../jobs/index.ts";
 import { boundStream, streamLimits } from "../../live/index.ts";
 import { AppError, lineOfText, newId, streamMs, takePlace } from "../../platform/index.ts";
 import { asOneOfFew } from "../requests.ts";
@@ -64,19 +71,15 @@ async function submitAll(
   key: string | undefined,
 ): Promise<readonly string[]> {
   const created: string[] = [];
-  const ids: string[] = [];
   const own: OwnJob[] = [];
   try {
     const inputs = await takeInAll(input, order, created);
     await order.requireWanted?.(inputs);
-    for (let at = 0; at < order.count; at += 1) {
-      const newJobId = newId();
-      const ownKey = key === undefined ? undefined : keyOf(order, key, at);
-      const id = await submitOne(input, order, { inputs, at, ownKey, newJobId });
-      ids.push(id);
-      // Another request with the same key, earlier or at the same time, keeps its jobs.
-      if (id === newJobId) own.push({ id, ownKey });
-    }
+    const asked = Array.from({ length: order.count }, (_, at) => oneOf(input, order, { inputs, at, key }));
+    const ids = await submitTogether(input.services, asked);
+    // Another request with the same key, earlier or at the same time, keeps its jobs.
+    for (const [at, { options }] of asked.entries())
+      if (ids[at] === options.newJobId) own.push({ id: options.newJobId, ownKey: options.ownKey });
     await order.requireWanted?.(inputs);
     return ids;
   } catch (error) {
@@ -135,15 +138,11 @@ const keyOf = ({ sessionId }: Order, key: string, at: number) => `${sessionId.sp
 interface One {
   readonly inputs: Readonly<Record<string, string>>;
   readonly at: number;
-  readonly ownKey: string | undefined;
-  readonly newJobId: string;
+  readonly key: string | undefined;
 }
 
-async function submitOne(
-  { services, caller }: ClientInput,
-  { kind, choice, params, maxPriceUsd, sessionId, metadata }: Order,
-  { inputs, at, ownKey, newJobId }: One,
-): Promise<string> {
+function oneOf({ caller }: ClientInput, order: Order, { inputs, at, key }: One) {
+  const { kind, choice, params, maxPriceUsd, sessionId, metadata } = order;
   const { seed } = params;
   const own = typeof seed === "number" ? { ...params, seed: seed + at } : params;
   const request = {
@@ -155,10 +154,9 @@ async function submitOne(
     metadata,
     agreed: { maxPriceUsd },
   };
+  const ownKey = key === undefined ? undefined : keyOf(order, key, at);
   // These programs do not know which settings a workflow takes, and in which range.
-  const options = { submitter: caller, keepsUnused: true, ownKey, newJobId };
-  const { id } = await submit(services, request, options);
-  return id;
+  return { request, options: { submitter: caller, keepsUnused: true, ownKey, newJobId: newId() } };
 }
 
 /** Cancels a job that has no reader any more. */
