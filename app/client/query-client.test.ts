@@ -1,4 +1,4 @@
-import { QueryObserver } from "@tanstack/react-query";
+import { onlineManager, QueryObserver } from "@tanstack/react-query";
 import { expect, test } from "vitest";
 import { createQueryClient } from "./query-client.ts";
 
@@ -69,4 +69,23 @@ test("a first read whose page was left counts as stale when it comes after a cha
   await done;
   expect(list.asked()).toBe(0);
   expect(queries.getQueryState(queryKey)).toMatchObject({ data: ["first"], isInvalidated: true });
+});
+
+test("what is clicked offline fails at once, and is not sent when the network is back", async () => {
+  const queries = createQueryClient();
+  queries.mount();
+  const sent: string[] = [];
+  const buy = (what: string) =>
+    queries.getMutationCache().build(queries, {
+      mutationFn: async () => {
+        sent.push(what);
+        if (!onlineManager.isOnline()) throw new Error("no network");
+      },
+    });
+  onlineManager.setOnline(false);
+  await expect(buy("offline").execute(undefined)).rejects.toThrow("no network");
+  onlineManager.setOnline(true);
+  await buy("online").execute(undefined);
+  expect(sent).toEqual(["offline", "online"]);
+  queries.unmount();
 });

@@ -42,12 +42,15 @@ class StudioQueryClient extends QueryClient {
   }
 }
 
-/** A failed query is retried once. Data counts as fresh for 30 s; job queries are also invalidated by the live stream. */
+/**
+ * A failed query is retried once. Data counts as fresh for 30 s; job queries are also invalidated by the live stream. What is
+ * clicked offline fails at once: else it would be kept, and sent (and paid) when the network is back and nobody looks.
+ */
 export function createQueryClient(): QueryClient {
   return new StudioQueryClient({
     defaultOptions: {
       queries: { staleTime: 30_000, refetchOnWindowFocus: false, retry: mayRetry },
-      mutations: { retry: false },
+      mutations: { retry: false, networkMode: "always" },
     },
   });
 }

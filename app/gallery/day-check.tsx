@@ -66,8 +66,6 @@ export function DayCheck({ day, part, selection }: Props) {
   const choose = (ofDay: readonly ListedImage[]) =>
     selection.choose((before) => [...before.filter(({ createdAt }) => dayOf(createdAt) !== day), ...ofDay]);
   const { mutate: read, isPending: isReading } = useMutation({
-    // Offline the read fails at once instead of waiting for the network.
-    networkMode: "always",
     mutationFn: () => readWholeDay(day, part.search),
     // Also when the heading is scrolled away meanwhile.
     onSuccess: choose,

@@ -119,8 +119,6 @@ export function useRemoveImages(
   };
   const { mutate } = useMutation({
     mutationKey: removal,
-    // Offline the call fails at once; else it would be sent later, when nobody looks.
-    networkMode: "always",
     mutationFn: async (ids: readonly string[]) => {
       let inWardrobe = 0;
       const made = await callFor(ids, async (some) => {
