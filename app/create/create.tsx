@@ -102,7 +102,7 @@ function usePlan({ chosen, offered, run }: MakingInput) {
     if (chosen === undefined || offered === undefined) return;
     const { requests, axes } = planOf(seededForm(), chosen, offered);
     const shownUsd = isShown ? ofBatch.maxPriceUsd : null;
-    run({ requests, axes, shown: agreedTo(answer), shownUsd, onStarted: forgetGridSeed });
+    run({ requests, axes, shown: agreedTo(answer), shownUsd });
   };
   return { plan, answer, ofBatch: isShown ? ofBatch : undefined, make, isReady: jobs.length > 0 };
 }
@@ -112,7 +112,7 @@ export function Create() {
   const { offered, chosen, canMake, reason } = useChosen();
   const workflows = useWorkflowsQuery();
   const creations = useCreations();
-  const { run, batchId, isPending } = useCreateRun();
+  const { run, batchId, isPending } = useCreateRun(forgetGridSeed);
   useCreateRemix(offered);
   const hasGone = useHasGone();
   const { plan, answer, ofBatch, make, isReady } = usePlan({ chosen, offered, run });

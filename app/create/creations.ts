@@ -48,7 +48,6 @@ interface Wanted {
   readonly shown: Agreed | null;
   /** The price that was shown for all of them. */
   readonly shownUsd: number | null | undefined;
-  readonly onStarted: () => void;
 }
 
 /** About two lines of a heading on a phone. */
@@ -65,18 +64,21 @@ export function batchOf(requests: readonly CreateRequest[], axes: BatchView["axe
 }
 
 /** Starts one job, or a batch of several: for one price, and all of them or none. */
-export function useCreateRun() {
+export function useCreateRun(onStarted: () => void) {
   const queries = useQueryClient();
   const [batchId, setBatchId] = useState<string | null>(null);
-  const one = useSubmit(() => setBatchId(null));
-  const many = useSubmitBatch(({ id }) => setBatchId(id));
-  const run = ({ requests, axes, shown, shownUsd, onStarted }: Wanted) => {
+  const start = (id: string | null) => {
+    setBatchId(id);
+    onStarted();
+  };
+  const one = useSubmit(() => start(null));
+  const many = useSubmitBatch(({ id }) => start(id));
+  const run = ({ requests, axes, shown, shownUsd }: Wanted) => {
     const [request, ...others] = requests;
     if (request === undefined) return;
-    if (others.length > 0)
-      return many.mutate({ input: batchOf(requests, axes), shownUsd }, { onSuccess: onStarted });
+    if (others.length > 0) return many.mutate({ input: batchOf(requests, axes), shownUsd });
     const onSettled = () => void queries.invalidateQueries({ queryKey: keys.estimates });
-    one.mutate({ request, shown }, { onSuccess: onStarted, onSettled });
+    one.mutate({ request, shown }, { onSettled });
   };
   return { run, batchId, isPending: one.isPending || many.isPending };
 }

@@ -42,13 +42,15 @@ function ProcessAll({ selection }: { readonly selection: Selection }) {
   const router = useRouter();
   const upscale = useCapability("upscale");
   const cutOut = useCapability("remove_background");
-  const submit = useSubmitBatch(({ id }) => {
-    selection.clear();
-    router.push(`/batches/${id}`);
-  });
+  const submit = useSubmitBatch();
   const order = (kind: "upscale" | "remove_background") => {
     const jobs = selection.images.map(({ id }) => ({ kind, inputs: { image: id } }));
-    submit.mutate({ input: { title: t("batchOf", { kind: kinds(kind), count: jobs.length }), jobs } });
+    const input = { title: t("batchOf", { kind: kinds(kind), count: jobs.length }), jobs };
+    const open = ({ id }: { readonly id: string }) => {
+      selection.clear();
+      router.push(`/batches/${id}`);
+    };
+    submit.mutate({ input }, { onSuccess: open });
   };
   return (
     <Menu

@@ -96,12 +96,12 @@ function jobsOf(personIds: readonly string[], looks: Chosen["looks"], engine: En
 /** States the new consents, starts the batch and opens its page. */
 export function useStart() {
   const router = useRouter();
-  const submit = useSubmitBatch(({ id }) => router.push(`/batches/${id}`));
+  const submit = useSubmitBatch();
   const { mutateAsync: state, isPending: isStating } = useStateConsent();
   const start = (wanted: Parameters<typeof submit.mutate>[0], imageIds: readonly string[]) => {
     // A failure was told by the statement itself.
     Promise.all(imageIds.map((imageId) => state({ imageId, isStated: true }))).then(
-      () => submit.mutate(wanted),
+      () => submit.mutate(wanted, { onSuccess: ({ id }) => router.push(`/batches/${id}`) }),
       () => undefined,
     );
   };

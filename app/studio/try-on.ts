@@ -107,12 +107,13 @@ function passOf(place: BatchPlace, job: JobView): Pass {
 
 /** Starts the passes of a plan as one order. */
 function useOrder(plan: Plan | null) {
-  const { mutate, isPending } = useSubmitBatch();
+  // Also for who left meanwhile: an order that is not shown would be given again.
+  const { mutate, isPending } = useSubmitBatch(({ id }, wanted) =>
+    studio.set({ jobId: null, order: { id, asked: JSON.stringify(wanted.input) } }),
+  );
   const input = plan?.way === "passes" ? plan.input : null;
   const start = () => {
-    if (input === null) return;
-    const asked = JSON.stringify(input);
-    mutate({ input }, { onSuccess: ({ id }) => studio.set({ jobId: null, order: { id, asked } }) });
+    if (input !== null) mutate({ input });
   };
   return { isWanted: input !== null, isPending, start };
 }

@@ -67,14 +67,17 @@ export async function submitBatch(
   return batch;
 }
 
-/** Starts batches. The same batch sent again after a lost answer starts no second one. */
-export function useSubmitBatch(onSubmitted?: (batch: { readonly id: string }) => void) {
+/**
+ * Starts batches. The same batch sent again after a lost answer starts no second one. `onSubmitted` is called wherever the user
+ * is by then; what leads to another page belongs to the call of `mutate`, which forgets it when its part of the page goes.
+ */
+export function useSubmitBatch(onSubmitted?: (batch: { readonly id: string }, wanted: Wanted) => void) {
   const queries = useQueryClient();
   const showFailure = useFailureToast();
   const [submission] = useState(createBatchSubmission);
   return useMutation({
     mutationFn: (wanted: Wanted) => submitBatch(submission, wanted),
-    onSuccess: (batch) => onSubmitted?.(batch),
+    onSuccess: (batch, wanted) => onSubmitted?.(batch, wanted),
     onError: showFailure,
     onSettled: async () => {
       await queries.invalidateQueries({ queryKey: keys.batches });

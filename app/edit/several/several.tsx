@@ -158,7 +158,7 @@ function useKept() {
 
 interface RoomProps extends ReturnType<typeof useKept> {
   readonly isBusy: boolean;
-  readonly start: ReturnType<typeof useSubmitBatch>["mutate"];
+  readonly start: (wanted: Parameters<ReturnType<typeof useSubmitBatch>["mutate"]>[0]) => void;
 }
 
 function Room({ imageIds, recipe, keepImages, updateRecipe, isBusy, start }: RoomProps) {
@@ -201,8 +201,10 @@ function Kept() {
   const t = useTranslations("several");
   const router = useRouter();
   const kept = useKept();
-  const { isPending, mutate } = useSubmitBatch(({ id }) => router.push(`/batches/${id}`));
-  if (kept.imageIds.length > 0) return <Room {...kept} isBusy={isPending} start={mutate} />;
+  const { isPending, mutate } = useSubmitBatch();
+  const start: RoomProps["start"] = (wanted) =>
+    mutate(wanted, { onSuccess: ({ id }) => router.push(`/batches/${id}`) });
+  if (kept.imageIds.length > 0) return <Room {...kept} isBusy={isPending} start={start} />;
   return (
     <EmptyState title={t("empty")} text={t("emptyText")}>
       <Link href="/gallery" className={buttonStyle("primary")}>
