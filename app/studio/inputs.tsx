@@ -1,7 +1,7 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
-import { useCallback, useState } from "react";
+import { useCallback, useEffect, useState } from "react";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../ui/failures.ts";
 import { keys, useIsGone } from "../client/queries.ts";
@@ -179,8 +179,20 @@ export function usePasteButton(onFiles: (files: File[]) => void): () => void {
 
 const fieldOf = { person: "personId", garment: "garmentId" } as const;
 
+/** An upload, and the picture of the slot that it replaces. */
+interface Replacing {
+  readonly uploadId: string;
+  readonly storedId: string | null;
+}
+
 /** Outlives the page, because the upload continues on other pages. */
-const uploadIdBySlot = new Map<Slot, string>();
+const replacing = new Map<Slot, Replacing>();
+
+function endUpload(slot: Slot): void {
+  const running = replacing.get(slot);
+  if (running !== undefined) dropUpload(running.uploadId);
+  replacing.delete(slot);
+}
 
 export interface SlotState {
   /** Image id to submit; null while another picture is being uploaded. */
@@ -197,16 +209,19 @@ export interface SlotState {
 /** State of one of the two input pictures: stored, or being uploaded. */
 export function useSlot(slot: Slot): SlotState {
   const storedId = useStudio()[fieldOf[slot]];
-  const [uploadId, setUploadId] = useState<string | null>(() => uploadIdBySlot.get(slot) ?? null);
-  const upload = useUpload(uploadId);
+  const [held, setHeld] = useState<Replacing | null>(() => replacing.get(slot) ?? null);
+  // A remix or an item of the wardrobe was put there meanwhile.
+  const isOver = held !== null && held.storedId !== storedId;
+  const upload = useUpload(isOver ? null : (held?.uploadId ?? null));
   const isGone = useIsGone(storedId);
 
   const cancelUpload = useCallback(() => {
-    const running = uploadIdBySlot.get(slot);
-    if (running !== undefined) dropUpload(running);
-    uploadIdBySlot.delete(slot);
-    setUploadId(null);
+    endUpload(slot);
+    setHeld(null);
   }, [slot]);
+  useEffect(() => {
+    if (isOver) endUpload(slot);
+  }, [isOver, slot]);
   const choose = useCallback(
     (id: string, category?: Category) => {
       cancelUpload();
@@ -217,9 +232,12 @@ export function useSlot(slot: Slot): SlotState {
   const put = useCallback(
     (file: File) => {
       cancelUpload();
-      const next = addUpload(file, (image) => choose(image.id));
-      uploadIdBySlot.set(slot, next);
-      setUploadId(next);
+      const over = studio.get()[fieldOf[slot]];
+      const uploadId = addUpload(file, ({ id }) => {
+        if (studio.get()[fieldOf[slot]] === over) choose(id);
+      });
+      replacing.set(slot, { uploadId, storedId: over });
+      setHeld({ uploadId, storedId: over });
     },
     [cancelUpload, choose, slot],
   );

@@ -1,8 +1,11 @@
 import type { Page } from "@playwright/test";
 import { beGuest } from "../steps/be-guest.ts";
+import { chooseFiles } from "../steps/choose-files.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
 import { keepMessage } from "../steps/keep-message.ts";
 import { sameSite } from "../steps/same-site.ts";
+import { samplePath } from "../steps/samples.ts";
+import { slowUploads } from "../steps/slow-uploads.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
 
@@ -44,8 +47,18 @@ test("C1 a garment of the gallery is kept, named, found, worn in the studio, and
   await page.getByRole("button", { name: "Undo" }).click();
   await expect(wear).toBeVisible();
 
+  // An upload that began before does not take its place.
+  const links = page.getByRole("navigation").first();
+  await links.getByRole("link", { name: "Studio", exact: true }).click();
+  const end = await slowUploads(page, 5_000);
+  await chooseFiles(page.getByRole("button", { name: "Choose a garment" }), samplePath("garment_hoodie.jpg"));
+  const garment = page.getByRole("region", { name: "Garment" });
+  await expect(garment.getByRole("button", { name: "Cancel" })).toBeVisible();
+  await links.getByRole("link", { name: "Wardrobe", exact: true }).click();
   await wear.click();
   await expect(page).toHaveURL(/\/$/);
+  await expect(garment.getByRole("button", { name: "Cancel" })).toHaveCount(0);
+  await end();
   await expect(page.getByRole("button", { name: "Use Striped tee" })).toHaveAttribute("aria-pressed", "true");
 });
 
