@@ -113,6 +113,31 @@ test("A15 S8 the gallery's viewer by keyboard: move, star, download, delete and 
   await expect(rocket).toHaveCount(0);
 });
 
+test("@all A15 what is typed of a picture is kept when Back or a reload takes its field away", async ({
+  page,
+}) => {
+  await beGuest(page);
+  await uploadSample(page, "rocket.jpg");
+  await page.goto("/gallery");
+  const sheet = page.getByRole("group", { name: "Pictures", exact: true });
+  await sheet.getByRole("button", { name: "rocket", exact: true }).click();
+  const viewer = page.getByRole("dialog", { name: "Picture" });
+  await viewer.getByRole("button", { name: "Information" }).click();
+  await viewer.getByLabel("Title").fill("Lift-off");
+  await page.goBack();
+  await expect(viewer).toHaveCount(0);
+  const renamed = sheet.getByRole("button", { name: "Lift-off", exact: true });
+  await expect(renamed).toBeVisible();
+
+  await renamed.click();
+  const words = viewer.getByLabel("Description");
+  await expect(viewer.getByRole("img", { name: "Lift-off" })).toBeVisible();
+  await viewer.getByRole("button", { name: "Information" }).click();
+  await words.fill("At the coast, before sunrise");
+  await page.reload();
+  await expect(viewer.getByRole("img", { name: "At the coast, before sunrise" })).toBeVisible();
+});
+
 test("@all A15 a picture whose removal is on its way does not come back with a list that is read meanwhile", async ({
   page,
 }) => {

@@ -2,11 +2,11 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
-import { type KeyboardEvent, useMemo, useState } from "react";
+import { type KeyboardEvent, useEffect, useEffectEvent, useMemo, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
-import { api } from "../../client/api.ts";
 import { useFailureToast } from "../../ui/failures.ts";
 import { keys } from "../../client/queries.ts";
+import { keptApi } from "../../client/removal.ts";
 import { useSourceImage } from "../../client/source.ts";
 import { keepImage } from "../../pictures/actions.tsx";
 import { settingsDownloadUrl } from "../../client/urls.ts";
@@ -24,7 +24,10 @@ import { isOfInputMethod } from "../../ui/typed.ts";
 /** The server cuts longer ones. */
 const [titleCharacters, descriptionCharacters] = [120, 2_000];
 
-/** Words of a picture that are being changed, and are saved when their field is left: only what was typed, since others change them, too. */
+/**
+ * Words of a picture that are being changed, and are saved when their field is left, also with the page or for another picture:
+ * only what was typed, since others change them, too.
+ */
 function useWords(saved: string, change: (text: string) => Promise<ImageView>) {
   const queries = useQueryClient();
   const onError = useFailureToast();
@@ -40,9 +43,20 @@ function useWords(saved: string, change: (text: string) => Promise<ImageView>) {
   });
   const save = () => {
     if (typed === null) return;
-    if (typed.trim() === saved) setTyped(null);
-    else saving.mutate(typed.trim());
+    const text = typed.trim();
+    if (text === saved) setTyped(null);
+    else if (!saving.isPending || saving.variables !== text) saving.mutate(text);
   };
+  const saveLast = useEffectEvent(save);
+  // A field that is removed is not left: it hears no blur.
+  useEffect(() => {
+    const leaving = new AbortController();
+    window.addEventListener("pagehide", () => saveLast(), { signal: leaving.signal });
+    return () => {
+      leaving.abort();
+      saveLast();
+    };
+  }, []);
   return { text: typed ?? saved, setText: setTyped, save };
 }
 
@@ -56,7 +70,7 @@ function leaveBy(keyNames: readonly string[], event: KeyboardEvent<HTMLElement>)
 function DescriptionField({ image: { id, description } }: { readonly image: ImageView }) {
   const t = useTranslations("viewer");
   const { text, setText, save } = useWords(description, (next) =>
-    api.images.describe.mutate({ id, description: next }),
+    keptApi.images.describe.mutate({ id, description: next }),
   );
   return (
     <Area
@@ -77,7 +91,7 @@ function DescriptionField({ image: { id, description } }: { readonly image: Imag
 function TitleField({ image }: { readonly image: ImageView }) {
   const t = useTranslations("viewer");
   const { text, setText, save } = useWords(image.title, (title) =>
-    api.images.rename.mutate({ id: image.id, title }),
+    keptApi.images.rename.mutate({ id: image.id, title }),
   );
   return (
     <Field
