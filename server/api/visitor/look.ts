@@ -103,7 +103,7 @@ addEventListener("touchend", ({ changedTouches: [end] }) => {
 });
 async function look() {
   const answer = await fetch(location.pathname + "?again", { cache: "no-store" }).catch(() => null);
-  if (!answer) return;
+  if (!answer || answer.status === 429 || answer.status >= 500) return;
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main");
   const main = document.querySelector("main");
   if (!fresh || fresh.innerHTML === main.innerHTML) return;
@@ -119,4 +119,4 @@ function arrive() {
 }
 document.addEventListener("visibilitychange", arrive);
 arrive();
-setInterval(() => { if (document.querySelector("[data-open]") && !document.hidden) void look(); }, 5000);`;
+setInterval(() => { if (document.querySelector("[data-open]") && !document.hidden) look().catch(() => null); }, 5000);`;
