@@ -95,7 +95,9 @@ function Members({ id }: { readonly id: string }) {
   const [right, setRight] = useState<Right>("see");
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    share.mutate({ email: email.trim(), right }, { onSuccess: () => setEmail("") });
+    // What was typed meanwhile stays.
+    const onSuccess = () => setEmail((now) => (now === email ? "" : now));
+    share.mutate({ email: email.trim(), right }, { onSuccess });
   };
   return (
     <div className="flex flex-col gap-5">

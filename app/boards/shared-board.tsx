@@ -6,7 +6,7 @@ import Link from "next/link";
 import { useRouter } from "next/navigation";
 import { useState } from "react";
 import { api } from "../client/api.ts";
-import { useFailureToast } from "../ui/failures.ts";
+import { failureOf, useFailureToast } from "../ui/failures.ts";
 import { boardFileUrl } from "../client/urls.ts";
 import { canLoadMore, keys, retryLoad } from "../client/queries.ts";
 import { justify, tileHeightPx } from "../pictures/justify.ts";
@@ -266,7 +266,9 @@ export function SharedBoard({ id }: { readonly id: string }) {
   const t = useTranslations("boards");
   const query = useOpenBoard(id);
   const board = query.data;
-  if (query.isError) return <LoadFailed error={query.error} onRetry={() => void query.refetch()} />;
+  const isGone = query.isError && failureOf(query.error).code === "not_found";
+  if (query.isError && (isGone || board === undefined))
+    return <LoadFailed error={query.error} onRetry={() => void query.refetch()} />;
   if (board === undefined)
     return (
       <>

@@ -123,8 +123,9 @@ function EditRoom({ store }: RoomProps) {
   const nameOf = (id: string) =>
     t("version", { number: versions.placed.find(({ imageId }) => imageId === id)?.number ?? 1 });
 
-  if (isError) return <LoadFailed error={error} onRetry={() => void refetch()} />;
-  if (image === undefined) return null;
+  // Another read of what is there may fail: the work stays.
+  if (image === undefined)
+    return isError ? <LoadFailed error={error} onRetry={() => void refetch()} /> : null;
   const work =
     runs.strip === null ? (
       <ModeStage

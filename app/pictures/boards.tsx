@@ -88,13 +88,17 @@ export function BoardForm({ search, imageIds = [], onMade }: BoardFormProps) {
   const refresh = useRefreshBoards();
   const showFailure = useFailureToast();
   const make = useMutation({
-    mutationFn: async () => {
-      const board = await api.boards.create.mutate(search === undefined ? { name } : { name, search });
+    mutationFn: async (given: string) => {
+      const board = await api.boards.create.mutate({
+        name: given,
+        ...(search === undefined ? {} : { search }),
+      });
       await put({ board, imageIds, act: "add" });
       return board;
     },
-    onSuccess: (board) => {
-      setName("");
+    onSuccess: (board, given) => {
+      // What was typed meanwhile stays.
+      setName((now) => (now === given ? "" : now));
       toastDone(t(search === undefined ? "made" : "saved", { name: board.name }));
       onMade(board);
     },
@@ -103,7 +107,7 @@ export function BoardForm({ search, imageIds = [], onMade }: BoardFormProps) {
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (name.trim() !== "") make.mutate();
+    if (name.trim() !== "") make.mutate(name);
   };
   return (
     <form onSubmit={submit} className="flex items-end gap-2">

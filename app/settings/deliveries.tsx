@@ -17,12 +17,15 @@ import { SettingsSection } from "./section.tsx";
 type Endpoint = Awaited<ReturnType<typeof api.webhooks.list.query>>["items"][number];
 
 /** A mutation after which everything about deliveries is read again. */
-function useAct<Input, Output>(act: (input: Input) => Promise<Output>, onDone?: (output: Output) => void) {
+function useAct<Input, Output>(
+  act: (input: Input) => Promise<Output>,
+  onDone?: (output: Output, input: Input) => void,
+) {
   const queries = useQueryClient();
   const onError = useFailureToast();
   return useMutation({
     mutationFn: act,
-    onSuccess: (output) => onDone?.(output),
+    onSuccess: (output, input) => onDone?.(output, input),
     onError,
     onSettled: () => queries.invalidateQueries({ queryKey: keys.deliveries }),
   });
@@ -105,9 +108,10 @@ export function WebhooksSection() {
   });
   const create = useAct(
     (address: string) => api.webhooks.create.mutate({ url: address }),
-    (made) => {
+    (made, sent) => {
       setSecret(made.secret);
-      setUrl("");
+      // What was typed meanwhile stays.
+      setUrl((now) => (now.trim() === sent ? "" : now));
     },
   );
   const submit = (event: FormEvent) => {

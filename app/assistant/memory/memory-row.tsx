@@ -12,13 +12,16 @@ import { Button, IconButton } from "../../ui/button.tsx";
 export const memoryKey = ["memories"] as const;
 
 /** Calls the server and reads the list again. */
-export function useMemoryAction<Input>(act: (input: Input) => Promise<unknown>, onDone: () => void) {
+export function useMemoryAction<Input>(
+  act: (input: Input) => Promise<unknown>,
+  onDone: (input: Input) => void,
+) {
   const queries = useQueryClient();
   const onError = useFailureToast();
   return useMutation({
     mutationFn: act,
-    onSuccess: async () => {
-      onDone();
+    onSuccess: async (_done, input) => {
+      onDone(input);
       await queries.invalidateQueries({ queryKey: memoryKey });
     },
     onError,

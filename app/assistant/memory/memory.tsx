@@ -22,7 +22,8 @@ function AddMemory() {
   const [text, setText] = useState("");
   const add = useMemoryAction(
     (next: string) => api.memories.add.mutate({ text: next }),
-    () => setText(""),
+    // What was typed meanwhile stays.
+    (sent) => setText((now) => (now === sent ? "" : now)),
   );
   const submit = (event: FormEvent) => {
     event.preventDefault();
