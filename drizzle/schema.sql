@@ -57,6 +57,8 @@ create table assistant_messages (
   run_id uuid,
   archived_at timestamp(3) with time zone,
   terms text[] generated always as (recall_terms(owner_id, text)) stored not null,
+  image_ids uuid[] default '{}'::uuid[] not null,
+  images_to text,
   constraint assistant_messages_pkey PRIMARY KEY (id),
   constraint assistant_messages_conversation_id_assistant_conversations_id_f FOREIGN KEY (conversation_id) REFERENCES assistant_conversations(id) ON DELETE CASCADE,
   constraint assistant_messages_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE CASCADE

@@ -9,6 +9,7 @@ const run = (changes: Partial<QuestionView> = {}): QuestionView => ({
   revision: 6,
   attempt: 3,
   question: "What do I like?",
+  pictures: [],
   answer: "",
   thinking: "",
   parts: [],

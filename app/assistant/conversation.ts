@@ -34,7 +34,8 @@ function newer(known: QuestionView, next: QuestionView): QuestionView {
 }
 
 function turnOf(run: QuestionView): Turn {
-  return { runId: run.id, question: run.question, answer: run.answer, askedAt: run.createdAt, run };
+  const { id, question, pictures, answer, createdAt } = run;
+  return { runId: id, question, pictures, answer, askedAt: createdAt, run };
 }
 
 function withQuestion(conversation: Conversation, run: QuestionView): Conversation {

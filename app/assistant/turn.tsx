@@ -40,7 +40,7 @@ interface PartProps {
 }
 
 function AnswerPart({ part, run }: PartProps) {
-  if (part === null) return null;
+  if (part === null || part.type === "unseen") return null;
   if (part.type === "images") return <Images imageIds={part.imageIds} />;
   const proposal = run?.proposals.find(({ id }) => id === part.proposalId);
   if (run === null || proposal === undefined) return null;

@@ -5,6 +5,8 @@ import { lockTopic, schema } from "../db/index.ts";
 import { findBegun, ownKeyName, type RequestKey } from "../jobs/index.ts";
 import { AppError, isId, isStorable, lineOfText, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
+import { getImages } from "../images/index.ts";
+import { mostGiven } from "./given.ts";
 import { completeStopped, hintQuestions, isOpen } from "./life.ts";
 import { noteTimeZone } from "./settings.ts";
 
@@ -22,6 +24,14 @@ export const askSchema = z.object({
     .min(1, "The question is empty.")
     .max(maxQuestionLength)
     .refine(isStorable, "must hold no NUL characters"),
+  /** Own pictures that the question is about. */
+  imageIds: z
+    .array(z.string())
+    .max(mostGiven)
+    .transform((ids) => [...new Set(ids.map((id) => id.toLowerCase()))])
+    .optional(),
+  /** Who the asker was told would see them; no other model is shown them, and none without it. */
+  imagesTo: z.string().max(300).optional(),
   /** Without one a new conversation begins. */
   conversationId: z.string().optional(),
   /** Makes it one question however often it is sent; the same for no two questions. */
@@ -46,15 +56,24 @@ export interface AcceptedQuestion {
  * Accepts a question: it is logged, and its row is stored as `new`, which a hint tells the workers. Questions of one
  * user take turns, since each counts the open ones. A question that is sent again under its key gives the first one. Throws
  * `not_found` for a conversation of nobody or somebody else, `conflict` while the conversation still has an open question or
- * when what the key began was removed, `idempotency_mismatch` for another text under a key, and `quota_exceeded`.
+ * when what the key began was removed, `idempotency_mismatch` for another text under a key, `quota_exceeded`, and
+ * `not_found` for pictures that are not the asker's.
  */
 export async function ask(services: Services, question: Question): Promise<AcceptedQuestion> {
   const conversationId = question.conversationId ?? newId();
   if (!isId(conversationId)) throw new AppError("not_found");
   const isNew = question.conversationId === undefined;
-  const { timeZone, ownerId } = question;
+  const { timeZone, ownerId, imageIds = [] } = question;
   if (timeZone !== undefined) await noteTimeZone(services, { userId: ownerId, timeZone });
   const asked: Asked = { ...question, conversationId, isNew, runId: newId(), key: keyOf(question) };
+  try {
+    await getImages(services, { ownerId, ids: imageIds });
+  } catch (error) {
+    // Of a question that is asked again they may be gone by now.
+    const known = await findRepeated(services, question, asked.key);
+    if (known) return known;
+    throw error;
+  }
   const verdict = await accept(services, asked).catch((error: unknown) => {
     // Of two questions at the same moment the second.
     if (isOneOpenViolation(error)) return { isAccepted: false, isAnswering: true, isFull: false };
@@ -64,13 +83,16 @@ export async function ask(services: Services, question: Question): Promise<Accep
     hintQuestions(services, [{ id: asked.runId, ownerId, status: "new" }]);
     return { runId: asked.runId, conversationId };
   }
-  const known = question.idempotencyKey === undefined ? null : await findKnown(services, asked.key);
+  const known = await findRepeated(services, question, asked.key);
   if (known) return known;
   if (!verdict) throw new AppError("not_found");
   if (verdict.isFull)
     throw new AppError("quota_exceeded", "You have too many open questions. Wait until some are answered.");
   throw stillAnswering();
 }
+
+const findRepeated = (services: Services, { idempotencyKey }: Question, key: RequestKey) =>
+  idempotencyKey === undefined ? null : findKnown(services, key);
 
 interface Asked extends Question {
   readonly conversationId: string;
@@ -81,9 +103,11 @@ interface Asked extends Question {
 }
 
 /** The keys of questions are beside those of jobs, and never the same. A question without a key has one of its own. */
-function keyOf({ ownerId, idempotencyKey = newId(), text, conversationId }: Question): RequestKey {
+function keyOf(question: Question): RequestKey {
+  const { ownerId, idempotencyKey = newId(), text, conversationId, imageIds = [] } = question;
+  const pictures = imageIds.length > 0 ? [imageIds] : [];
   const sha256 = createHash("sha256")
-    .update(JSON.stringify([text, conversationId ?? null]))
+    .update(JSON.stringify([text, conversationId ?? null, ...pictures]))
     .digest("hex");
   return { ownerId, name: ownKeyName(`ask:${idempotencyKey}`), sha256 };
 }
@@ -96,7 +120,7 @@ interface Verdict extends Record<string, unknown> {
 
 /** Stores the question with its row and key, or nothing; undefined when the conversation is not the owner's. */
 async function accept(services: Services, asked: Asked): Promise<Verdict | undefined> {
-  const { ownerId, text, conversationId, isNew, runId, key } = asked;
+  const { ownerId, text, conversationId, isNew, runId, key, imageIds = [], imagesTo = null } = asked;
   const questionId = newId();
   const place = isNew
     ? sql`select ${conversationId}::uuid as id`
@@ -117,8 +141,8 @@ async function accept(services: Services, asked: Asked): Promise<Verdict | undef
     with place as (${place}), judged as (
       select id, (${ownOpen}) >= ${services.config.assistant.openRuns} as is_full, exists (${openHere}) as is_answering from place
     ), keyed as (${keyed}), conversation as (${conversation}), logged as (
-      insert into ${assistantMessages} (id, conversation_id, owner_id, role, text, run_id, is_recalled, archived_at)
-      select ${questionId}::uuid, id, ${ownerId}, 'user', ${text}, ${runId}::uuid,
+      insert into ${assistantMessages} (id, conversation_id, owner_id, role, text, run_id, image_ids, images_to, is_recalled, archived_at)
+      select ${questionId}::uuid, id, ${ownerId}, 'user', ${text}, ${runId}::uuid, ${sql.param(imageIds)}::uuid[], ${imagesTo},
         not ${isPaused}, case when ${isPaused} then clock_timestamp() end from conversation
     ), started as (
       insert into ${assistantRuns} (id, owner_id, conversation_id, question_id, api_key_id, status)

@@ -24,6 +24,7 @@
  */
 export { pruneTalks } from "./archive-log.ts";
 export { type AcceptedQuestion, ask, askSchema, stopQuestion } from "./ask.ts";
+export { pictureRecipient } from "./given.ts";
 export { questionSource, type QuestionUpdate } from "./live.ts";
 export { metricsOf } from "./metrics.ts";
 export { type AssistantFigures, readDescriptionFigures, readFigures, type StageFigures } from "./figures.ts";

@@ -160,6 +160,25 @@ export function visionModel({ env, config }: Settings): StageModel | null {
   };
 }
 
+/** Whether pictures are sent to a model that answers, as the settings say. */
+export function takesPictures({ env, config }: Settings, id: string): boolean {
+  const named = config.assistant.takesPictures;
+  if (named.length === 0) return false;
+  const describer = env.LLM_VISION_MODEL;
+  return named.some((start) => id.startsWith(start)) || (describer !== undefined && idOf(describer) === id);
+}
+
+/** Of a model that is called on the own network. */
+export const ownNetwork = "own";
+
+/** Who reads what a model is sent: a vendor, the host of a rented server, or nobody outside the own network. */
+export function recipientOf({ env }: Pick<Settings, "env">, id: string): string {
+  const [host, url] = [hostOf(id), env.LLM_BASE_URL];
+  if (host !== "local") return host;
+  if (url === undefined || isOwnNetwork(url, env.ALLOWED_PRIVATE_HOSTS)) return ownNetwork;
+  return new URL(url).hostname;
+}
+
 const onboardPrefixes = { queryPrefix: "query: ", documentPrefix: "passage: " };
 
 /** The model of embeddings; null without one. */

@@ -5,6 +5,7 @@ import { latestFirst, schema, toPage } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type ProposalView, readProposals } from "./proposals.ts";
+import { type GivenPicture, readGiven } from "./given.ts";
 import type { QuestionRow } from "./life.ts";
 
 const { assistantConversations, assistantMessages, assistantRuns, clientUsers, memories } = schema;
@@ -17,6 +18,8 @@ export interface QuestionView {
   readonly revision: number;
   readonly attempt: number;
   readonly question: string;
+  /** Given with the question. */
+  readonly pictures: readonly GivenPicture[];
   /** As far as it is stored. */
   readonly answer: string;
   /** What the model thought, where it tells; no part of the answer. */
@@ -50,21 +53,30 @@ export async function loadQuestionRows(
   most?: number,
 ): Promise<LoadedQuestion[]> {
   const newest = services.db
-    .select({ run: assistantRuns, question: assistantMessages.text, detail: questionDetail })
+    .select({
+      run: assistantRuns,
+      question: assistantMessages.text,
+      imageIds: assistantMessages.imageIds,
+      detail: questionDetail,
+    })
     .from(assistantRuns)
     .innerJoin(assistantMessages, eq(assistantMessages.id, assistantRuns.questionId))
     .where(where)
     .orderBy(desc(assistantRuns.createdAt), desc(assistantRuns.id))
     .$dynamic();
   const rows = (await (most === undefined ? newest : newest.limit(most))).toReversed();
-  const proposals = await readProposals(
-    services,
-    rows.map(({ run }) => run.id),
-  );
-  return rows.map(({ run, question, detail }) => ({
-    ownerId: run.ownerId,
-    detail,
-    view: viewOf(run, question, proposals),
+  const givenOf = ({ run: { ownerId }, imageIds }: (typeof rows)[number]) => ({ ownerId, imageIds });
+  const [proposals, picturesOf] = await Promise.all([
+    readProposals(
+      services,
+      rows.map(({ run }) => run.id),
+    ),
+    readGiven(services, rows.map(givenOf)),
+  ]);
+  return rows.map((row) => ({
+    ownerId: row.run.ownerId,
+    detail: row.detail,
+    view: viewOf(row.run, { question: row.question, pictures: picturesOf(givenOf(row)) }, proposals),
   }));
 }
 
@@ -75,7 +87,11 @@ async function loadQuestions(
   return (await loadQuestionRows(services, where)).map(({ view }) => view);
 }
 
-function viewOf(run: QuestionRow, question: string, proposals: readonly ProposalView[]): QuestionView {
+function viewOf(
+  run: QuestionRow,
+  asked: Pick<QuestionView, "question" | "pictures">,
+  proposals: readonly ProposalView[],
+): QuestionView {
   const { id, conversationId, status, revision, attempt, answer, thinking, parts, createdAt, endedAt } = run;
   const own = new Set(parts.flatMap((part) => (part.type === "proposal" ? [part.proposalId] : [])));
   return {
@@ -84,7 +100,7 @@ function viewOf(run: QuestionRow, question: string, proposals: readonly Proposal
     status,
     revision,
     attempt,
-    question,
+    ...asked,
     answer,
     thinking,
     parts,
@@ -156,6 +172,7 @@ export async function listConversations(
 export interface Turn {
   readonly runId: string;
   readonly question: string;
+  readonly pictures: readonly GivenPicture[];
   readonly answer: string;
   readonly askedAt: string;
   readonly run: QuestionView | null;
@@ -181,16 +198,19 @@ export async function readConversation(
     .limit(turnsPerPage * 2);
   const runIds = [...new Set(messages.map(({ runId }) => runId).filter((runId) => runId !== null))];
   const runs = runIds.length > 0 ? await loadQuestions(services, inArray(assistantRuns.id, runIds)) : [];
+  const picturesOf = await readGiven(services, messages);
   const questionById = new Map(runs.map((run) => [run.id, run]));
   const turns = messages
     .toReversed()
     .filter(({ role }) => role === "user")
-    .map(({ id: messageId, runId, text, at }): Turn => {
-      const answer = messages.find((message) => message.role === "assistant" && message.runId === runId);
+    .map((message): Turn => {
+      const { id: messageId, runId, text, at } = message;
+      const answer = messages.find((said) => said.role === "assistant" && said.runId === runId);
       const run = runId === null ? null : (questionById.get(runId) ?? null);
       return {
         runId: runId ?? messageId,
         question: text,
+        pictures: picturesOf(message),
         answer: run?.answer ?? answer?.text ?? "",
         askedAt: at.toISOString(),
         run,

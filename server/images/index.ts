@@ -125,8 +125,9 @@ export {
   findUndescribed,
   isStillUndescribed,
   noteTry,
-  pictureToDescribe,
+  pictureForModel,
   plainPicture,
+  type SentJpeg,
   storeModelDescription,
   type Undescribed,
 } from "./undescribed.ts";

@@ -1,4 +1,4 @@
-import { buffer } from "node:stream/consumers";
+import { addAbortSignal } from "node:stream";
 import { type SQL, sql } from "drizzle-orm";
 import sharp from "sharp";
 import { type Db, schema } from "../db/index.ts";
@@ -109,29 +109,61 @@ export async function countDescriptions(db: Db, model: string): Promise<Descript
   return row ?? { described: 0, waiting: 0, givenUp: 0 };
 }
 
-/** What a model is sent: its longer side, and the least of each, below which some models refuse. */
-const sentPx = 768;
+/** The least that a model is sent of each side: some models refuse smaller pictures. */
 const leastPx = 56;
+/** Of a preview; more than any has. */
+const maxPreviewBytes = 8 * 1024 ** 2;
 
-/** A small JPEG of a picture, made of its preview; null when that is missing or cannot be read. Throws `storage_unavailable`. */
-export async function pictureToDescribe(disk: ImageDisk, picture: StoredObject): Promise<Buffer | null> {
+interface SentSize {
+  /** Of the longer side, at most. */
+  readonly longestPx: number;
+  readonly signal: AbortSignal;
+}
+
+/** A picture as a model is sent it. */
+export interface SentJpeg {
+  readonly data: Buffer;
+  readonly width: number;
+  readonly height: number;
+}
+
+/**
+ * A small JPEG of a picture without metadata, made of its preview; null when that is missing or cannot be read. Throws
+ * `storage_unavailable`, and the signal's reason.
+ */
+export async function pictureForModel(
+  disk: ImageDisk,
+  picture: StoredObject,
+  { longestPx, signal }: SentSize,
+): Promise<SentJpeg | null> {
   const found = await openObject(disk, objectKey(picture, "preview"));
   if (!found) return null;
-  const bytes = await buffer(found.stream);
   try {
+    const bytes = await readPreview(addAbortSignal(signal, found.stream));
     const small = sharp(bytes)
       .flatten({ background: "#ffffff" })
-      .resize(sentPx, sentPx, { fit: "inside", withoutEnlargement: true });
+      .resize(longestPx, longestPx, { fit: "inside", withoutEnlargement: true });
     const { data, info } = await small.jpeg({ quality: 85 }).toBuffer({ resolveWithObject: true });
-    if (info.width >= leastPx && info.height >= leastPx) return data;
-    const room = { width: Math.max(info.width, leastPx), height: Math.max(info.height, leastPx) };
-    return await sharp(data)
-      .resize({ ...room, fit: "contain", background: "#ffffff" })
-      .jpeg()
-      .toBuffer();
+    const { width, height } = info;
+    if (width >= leastPx && height >= leastPx) return { data, width, height };
+    const room = { width: Math.max(width, leastPx), height: Math.max(height, leastPx) };
+    const padded = sharp(data).resize({ ...room, fit: "contain", background: "#ffffff" });
+    return { data: await padded.jpeg().toBuffer(), ...room };
   } catch {
+    signal.throwIfAborted();
     return null;
   }
+}
+
+async function readPreview(stream: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let left = maxPreviewBytes;
+  for await (const chunk of stream) {
+    left -= chunk.length;
+    if (left < 0) throw new Error("The preview of a picture is too large.");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }
 
 /** A JPEG of one colour, which shows whether a model sees what it is sent. */

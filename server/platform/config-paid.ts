@@ -115,6 +115,22 @@ export const assistantSchema = z.strictObject({
   embedding: embeddingSchema,
   /** Beginnings of models that refuse sampling parameters. */
   withoutSampling: z.array(z.string()).default(["anthropic/", "openai/gpt-5", "openai/gpt-6", "openai/o"]),
+  /**
+   * Beginnings of models that take pictures: they are sent those that a person gives with a question. `LLM_VISION_MODEL` is
+   * one, too. Without any, no picture is sent to any model that answers.
+   */
+  takesPictures: z
+    .array(z.string())
+    .default([
+      "anthropic/claude-",
+      "google/gemini-",
+      "openai/gpt-4o",
+      "openai/gpt-4.1",
+      "openai/gpt-5",
+      "openai/gpt-6",
+      "openai/o3",
+      "openai/o4",
+    ]),
   /** US dollars per million tokens, by the beginning of a model; `local/` costs nothing on the own network. */
   prices: z
     .record(z.string(), z.strictObject({ inputUsd: usdPerMillion, outputUsd: usdPerMillion }))

@@ -27,6 +27,7 @@ import {
   listQuestions,
   listQuestionsSchema,
   mayQuestionsCost,
+  pictureRecipient,
   memoryText,
   type ModelStage,
   pauseMemory,
@@ -63,7 +64,11 @@ function readStatus({ env, config }: Services, { isGuest }: Caller) {
 
 /** The assistant of the caller. */
 export const assistantRouter = t.router({
-  status: memberProcedure.query(({ ctx }) => readStatus(ctx.services, ctx.caller)),
+  status: memberProcedure.query(async ({ ctx }) => ({
+    ...readStatus(ctx.services, ctx.caller),
+    /** Who would see the pictures of a question; null: nobody. */
+    picturesTo: await pictureRecipient(ctx.services),
+  })),
   ask: memberProcedure.input(askSchema).mutation(({ ctx, input }) => {
     if (!readStatus(ctx.services, ctx.caller).mayAsk)
       throw new AppError("forbidden", "Guests cannot ask a model that costs money. Create an account.");

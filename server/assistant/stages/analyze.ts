@@ -41,7 +41,7 @@ export async function analyze(
   run: QuestionRow,
   signal: AbortSignal,
 ): Promise<QuestionAnalysis> {
-  const question = await readText(services, run.questionId);
+  const { text: question } = await readQuestion(services, run.questionId);
   const model = stageModel(services, "analyzer");
   if (!model) return analyzeByRule(question);
   const turns = await readTurns(services, run, turnsBefore);
@@ -127,19 +127,23 @@ function sensible(analysis: z.infer<typeof analysisSchema>, shown: ReadonlySet<s
   };
 }
 
-/** The words of a message. */
-export async function readText({ db }: Services, id: string): Promise<string> {
-  const [message] = await db
-    .select({ text: assistantMessages.text })
-    .from(assistantMessages)
-    .where(eq(assistantMessages.id, id));
-  return message?.text ?? "";
+/** A message with the pictures that were given with it. */
+export interface SaidTurn
+  extends Turn, Pick<typeof assistantMessages.$inferSelect, "imageIds" | "imagesTo"> {}
+
+const { role, text, imageIds, imagesTo } = assistantMessages;
+const saidColumns = { role, text, imageIds, imagesTo };
+
+/** A question as it was asked. */
+export async function readQuestion({ db }: Services, id: string): Promise<SaidTurn> {
+  const [message] = await db.select(saidColumns).from(assistantMessages).where(eq(assistantMessages.id, id));
+  return message ?? { role: "user", text: "", imageIds: [], imagesTo: null };
 }
 
 /** The last turns of the conversation before the question, oldest first. */
-export async function readTurns({ db }: Services, run: QuestionRow, most: number): Promise<Turn[]> {
+export async function readTurns({ db }: Services, run: QuestionRow, most: number): Promise<SaidTurn[]> {
   const rows = await db
-    .select({ role: assistantMessages.role, text: assistantMessages.text })
+    .select(saidColumns)
     .from(assistantMessages)
     .where(
       and(eq(assistantMessages.conversationId, run.conversationId), ne(assistantMessages.id, run.questionId)),

@@ -6,7 +6,8 @@ import { recall, type RecallHit, type RecallOptions } from "../recall/recall.ts"
 import type { QuestionRow } from "../life.ts";
 import { dayOf, periodOf, todayIn } from "../../platform/days.ts";
 import { isMemoryPaused, readTimeZone } from "../settings.ts";
-import { readText, readTurns } from "./analyze.ts";
+import { readQuestion, readTurns, type SaidTurn } from "./analyze.ts";
+import { talkWithPictures, type Showing } from "./given-pictures.ts";
 import { type CountTokens, cutToTokens, loadTokenCounter } from "./tokens.ts";
 
 const { memories } = schema;
@@ -14,20 +15,30 @@ const { memories } = schema;
 const maxHits = 12;
 const maxTurns = 40;
 
+interface AssembleOptions extends Showing {
+  /** Of the tokens that it may have; 1 without. */
+  readonly share?: number;
+}
+
 /** Builds what the responder is given for a question, within a share of the tokens that it may have. */
-export async function assemble(services: Services, run: QuestionRow, share = 1): Promise<QuestionContext> {
-  const [responder, assembler, turns, timeZone] = await Promise.all([
+export async function assemble(
+  services: Services,
+  run: QuestionRow,
+  { share = 1, shows = "all" }: AssembleOptions = {},
+): Promise<QuestionContext> {
+  const [responder, assembler, said, timeZone] = await Promise.all([
     readPrompt(services, "responder"),
     readPrompt(services, "assembler"),
     readTalk(services, run),
     readTimeZone(services, run.ownerId),
   ]);
   const { ownerId, conversationId, analysis } = run;
-  const question = turns.at(-1)?.content ?? "";
+  const question = said.at(-1)?.text ?? "";
+  const { turns, pictures } = await talkWithPictures(services, said, { ownerId, shows });
   const hits = await findMemory(services, { runId: run.id, ownerId, conversationId, question, analysis });
   const material = { turns, hits, timeZone, share };
   const { context } = await buildContext(services, { responder, assembler }, material);
-  return context;
+  return pictures === null ? context : { ...context, pictures };
 }
 
 export interface BuiltContext {
@@ -62,8 +73,8 @@ export async function buildContext(
   const memoryTokens = Math.floor(config.assistant.memoryTokens * share);
   const count = await loadTokenCounter();
   const instructions = responder.text.replaceAll("{today}", todayIn(timeZone));
-  const question = turns.at(-1)?.content ?? "";
-  const fixed = count(instructions) + count(question);
+  const question = turns.at(-1) ?? { role: "user" as const, content: "" };
+  const fixed = count(instructions) + count(question.content);
   const memory = fitMemory(count, hits, {
     maxTokens: Math.min(memoryTokens, contextTokens - fixed),
     timeZone,
@@ -71,7 +82,7 @@ export async function buildContext(
   const intro = memory.text === "" ? "" : assembler.text.replace("{memory}", () => memory.text);
   const introTokens = intro === "" ? 0 : count(intro);
   const history = fitTurns(count, turns.slice(0, -1), contextTokens - fixed - introTokens);
-  const messages = [...history.turns, { role: "user" as const, content: question }];
+  const messages = [...history.turns, question];
   const context = {
     instructions: intro === "" ? instructions : `${instructions}\n\n${intro}`,
     messages,
@@ -134,13 +145,12 @@ async function readChosen(
 }
 
 /** The talk up to the question, oldest first. */
-async function readTalk(services: Services, run: QuestionRow): Promise<QuestionContext["messages"]> {
+async function readTalk(services: Services, run: QuestionRow): Promise<SaidTurn[]> {
   const [before, question] = await Promise.all([
     readTurns(services, run, maxTurns),
-    readText(services, run.questionId),
+    readQuestion(services, run.questionId),
   ]);
-  const turns = [...before, { role: "user" as const, text: question }];
-  return turns.map(({ role, text }) => ({ role, content: text }));
+  return [...before, question];
 }
 
 interface FittedMemory {

@@ -84,6 +84,7 @@ const unpaid: readonly (string | null)[] = [
   "over_limit",
   "unavailable",
   "over_budget",
+  "no_pictures",
 ] satisfies ModelErrorClass[];
 
 /**

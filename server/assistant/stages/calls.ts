@@ -30,6 +30,8 @@ export interface CallFor {
   readonly promptVersion: number | null;
   /** Tokens of all that is sent, as counted here; the price before the call depends on them. */
   readonly inputTokens: number;
+  /** The most that the pictures count that are sent with it; 0 without. */
+  readonly pictureTokens?: number;
   /** Instead of `assistant.tries`. */
   readonly tries?: number;
 }
@@ -163,7 +165,7 @@ async function callOnce<T>(
   const opened = await openModel(services, model.id);
   const id = await begin(services, call, number);
   const limits = startLimits(model);
-  const steps = startSteps(services, { ...call, id });
+  const steps = startSteps(services, { ...call, inputTokens: sentTokensOf(call), id });
   let firstTextAt: Date | null = null;
   let result: CallResult<T>;
   try {
@@ -206,7 +208,9 @@ const shortestCut = 2_000;
 
 /** Notices a server that reads only the end of what it is sent and says nothing, as Ollama does. Never throws. */
 async function noteContext(services: CallServices, call: CallFor, readTokens: number | undefined) {
-  const { model, inputTokens: sentTokens } = call;
+  const { model, inputTokens: sentTokens, pictureTokens = 0 } = call;
+  // What pictures count is an upper bound.
+  if (pictureTokens > 0) return;
   if (hostOf(model.id) !== "local" || readTokens === undefined || readTokens < 1) return;
   if (sentTokens < shortestCut || readTokens > sentTokens * leastShare) return;
   const isNew = await learnContext(services, model.id, { readTokens, sentTokens }).catch((error: unknown) => {
@@ -230,10 +234,12 @@ const progressOf = (limits: Limits, steps: Steps, noteFirstText: () => void): Ca
   },
 });
 
+const sentTokensOf = ({ inputTokens, pictureTokens = 0 }: CallFor) => inputTokens + pictureTokens;
+
 /** Stores the intent with the most that its first step can cost, under the caps. */
 async function begin(services: CallServices, call: CallFor, number: number): Promise<string> {
-  const { runId, causedByKeyId = null, ownerId, stage, model, promptVersion, inputTokens } = call;
-  const expectedUsd = mostUsd(model, inputTokens);
+  const { runId, causedByKeyId = null, ownerId, stage, model, promptVersion } = call;
+  const expectedUsd = mostUsd(model, sentTokensOf(call));
   const id = newId();
   const askedBy = sql`(select api_key_id from ${assistantRuns} where id = ${runId}::uuid)`;
   const apiKeyId = sql`coalesce(${askedBy}, ${causedByKeyId})`;

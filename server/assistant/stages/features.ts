@@ -64,6 +64,16 @@ function wordsOf(content: unknown): string {
     .join("");
 }
 
+const partsOf = (content: unknown): readonly unknown[] =>
+  Array.isArray(content) ? (content as readonly unknown[]) : [{ type: "text", text: wordsOf(content) }];
+
+/** The contents of two messages as one, with their pictures. */
+function joinContents(first: unknown, second: unknown): unknown {
+  const isText = (part: unknown) => isRecord(part) && part["type"] === "text";
+  const parts = [...partsOf(first), ...partsOf(second)];
+  return parts.every(isText) ? `${wordsOf(first)}\n\n${wordsOf(second)}` : parts;
+}
+
 /** Instructions go before the first words of the user, and messages of one side that follow each other become one. */
 function withoutSystem(body: Body): Body {
   const turned = messagesOf(body).map((message): Message =>
@@ -73,8 +83,7 @@ function withoutSystem(body: Body): Body {
     const last = all.at(-1);
     const isPlain = (one: Message) => one["tool_calls"] === undefined && one.role !== "tool";
     if (!last || last.role !== message.role || !isPlain(last) || !isPlain(message)) return [...all, message];
-    const content = `${wordsOf(last.content)}\n\n${wordsOf(message.content)}`;
-    return [...all.slice(0, -1), { ...last, content }];
+    return [...all.slice(0, -1), { ...last, content: joinContents(last.content, message.content) }];
   }, []);
   return { ...body, messages };
 }

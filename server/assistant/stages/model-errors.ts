@@ -179,7 +179,7 @@ const noPictureWords: readonly RegExp[] = [
   /missing data required for image/i,
   /at most 0 images?/i,
   /(?:unknown variant|unsupported|invalid|unexpected).{0,60}image_url/i,
-  /image_url.{0,40}(?:only supported by|not supported|unsupported|invalid)/i,
+  /\b(?:image_url|input_image).{0,40}(?:only supported by|not supported|unsupported|invalid)/i,
   /no (?:image|vision) (?:encoder|processor|projector|input)/i,
   /\bcontent\b.{0,80}\b(?:must be|should be|expected)\b.{0,30}\bstring\b/is,
   /\btext[- ]only\b|\bonly (?:(?:supports?|accepts?|takes?) )?(?:["'`]text["'`]|text (?:content|inputs?|messages?|prompts?))/i,
@@ -194,13 +194,20 @@ const noPictureWords: readonly RegExp[] = [
 /** Whether an answer to a request with a picture refuses it for the picture. */
 export const takesNoPictures = (text: string): boolean => noPictureWords.some((form) => form.test(text));
 
-/** Whether a request to a chat API has a picture. */
-export const hasPicture = (body: unknown): boolean =>
-  [Object(body).messages]
-    .flat()
-    .some((message: unknown) =>
-      [Object(message).content].flat().some((part: unknown) => Object(part).type === "image_url"),
-    );
+const pictureTypes: readonly unknown[] = ["image_url", "input_image", "image"];
+
+/** Whether a request has a picture: to a chat API, or to one of the vendors. */
+export function hasPicture(body: unknown): boolean {
+  const { messages, input, contents } = Object(body);
+  return [messages, input, contents].flat().some((message: unknown) => {
+    const { content, parts } = Object(message);
+    return [content, parts]
+      .flat()
+      .some(
+        (part: unknown) => pictureTypes.includes(Object(part).type) || Object(part).inlineData !== undefined,
+      );
+  });
+}
 
 /** How servers say that the model has just gone, or that none is there yet. */
 const goneWords =

@@ -5,28 +5,21 @@ import { searchImages } from "../../images/index.ts";
 import type { Submitter } from "../../jobs/index.ts";
 import { AppError } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
-import { stageModel, type StageModel } from "../models.ts";
+import { ownNetwork, stageModel, type StageModel } from "../models.ts";
+import { pictureRecipient, picturesFeature } from "../given.ts";
+import { learnRefused } from "../model-notes.ts";
 import { readPrompt } from "../prompts.ts";
 import { readUsed } from "../read.ts";
-import { QuestionLost } from "../recover.ts";
-import { type Answer, leaseOf, type QuestionRow, storePartialAnswer } from "../life.ts";
+import type { Answer, QuestionRow } from "../life.ts";
+import { requireSight } from "./ask-picture.ts";
 import { assemble } from "./assemble.ts";
-import { tallySteps } from "./call-costs.ts";
+import { tallySteps, type Usage } from "./call-costs.ts";
 import { callModel } from "./calls.ts";
+import { withPictures } from "./given-pictures.ts";
+import { type Ends, type RespondInput, startAnswer, watchEnds } from "./growing-answer.ts";
 import { ModelError } from "./model-errors.ts";
-import { type AnswerSink, streamAnswer, type Streamed } from "./stream.ts";
+import { streamAnswer, type Streamed } from "./stream.ts";
 import { loadTokenCounter } from "./tokens.ts";
-import type { Shown } from "./tools.ts";
-
-const tellMs = 60;
-const storeMs = 1_000;
-
-export interface RespondInput {
-  /** Ends the stage without an answer. */
-  readonly signal: AbortSignal;
-  /** The user wants no more: what there is of the answer is the answer. */
-  readonly stop: AbortSignal;
-}
 
 /** Answers a question by the strong model, told and stored as it grows; without a model by what the search finds. */
 export async function respond(services: Services, run: QuestionRow, input: RespondInput): Promise<Answer> {
@@ -35,14 +28,20 @@ export async function respond(services: Services, run: QuestionRow, input: Respo
   const model = stageModel(services, "responder");
   if (!model) return respondByRule(services, run);
   const ends = watchEnds(input);
-  let given = context;
-  for (let share = 1 / 2; ; share /= 2) {
+  let given = await withoutUnseen(services, { run, model, context, ends });
+  let share = 1;
+  for (;;) {
     try {
       return await answer(services, { run, model, context: given, ends });
     } catch (error) {
+      if (showsPictures(given) && isOfPictures(error)) {
+        given = await withoutPictures(services, { run, model, share, error });
+        continue;
+      }
+      share /= 2;
       if (!isPerhapsTooLong(error) || share < leastShare) throw error;
       services.log.warn({ err: error, share }, "a context may be too long for the model, asking with less");
-      given = await assemble(services, run, share);
+      given = await assemble(services, run, { share, shows: share > leastShare ? "question" : "none" });
     }
   }
 }
@@ -50,31 +49,56 @@ export async function respond(services: Services, run: QuestionRow, input: Respo
 /** The context is asked for with a half and a quarter of its tokens. */
 const leastShare = 1 / 4;
 
+const showsPictures = ({ messages }: QuestionContext) =>
+  messages.some(({ imageIds = [] }) => imageIds.length > 0);
+
+/** The model takes no pictures, or refuses these: such a call is not paid for. */
+const isOfPictures = (error: unknown): error is ModelError =>
+  error instanceof ModelError &&
+  (error.class === "no_pictures" || (error.class === "refused" && error.reach === "part"));
+
+interface Refused extends Pick<Answering, "run" | "model"> {
+  readonly share: number;
+  readonly error: ModelError;
+}
+
+/** The question with facts of the pictures alone. A model that takes none is asked so from now on. */
+async function withoutPictures(services: Services, { run, model, share, error }: Refused) {
+  services.log.warn({ err: error.message, model: model.id }, "a model refused pictures, asking without");
+  if (error.class === "no_pictures") await noteBlind(services, model.id);
+  return assemble(services, run, { share, shows: "none" });
+}
+
+async function noteBlind(services: Services, modelId: string): Promise<void> {
+  await learnRefused(services, modelId, [picturesFeature]).catch((error: unknown) =>
+    services.log.warn({ err: error }, "what a model refused could not be stored"),
+  );
+}
+
+/**
+ * The context without pictures that nobody is to see by now, or that a server of the own network would leave out without a
+ * word: its model would make up what it does not see.
+ */
+async function withoutUnseen(services: Services, { run, model, context, ends }: Answering) {
+  if (!showsPictures(context)) return context;
+  if ((await pictureRecipient(services)) === context.pictures?.to) {
+    if (context.pictures?.to !== ownNetwork) return context;
+    const { signal, stop } = ends;
+    const sender = { model, ownerId: run.ownerId, signal: AbortSignal.any([signal, stop]) };
+    const isBlind = await requireSight(services, sender).then(
+      () => false,
+      (error: unknown) => error instanceof ModelError && error.class === "no_pictures",
+    );
+    signal.throwIfAborted();
+    if (!isBlind) return context;
+    await noteBlind(services, model.id);
+  }
+  return assemble(services, run, { shows: "none" });
+}
+
 /** A server that refuses what is too long says so in its own words, or as it refuses anything. */
 function isPerhapsTooLong(error: unknown): boolean {
   return error instanceof ModelError && error.class === "over_limit";
-}
-
-interface Ends {
-  /** Ends the stage without an answer. */
-  readonly signal: AbortSignal;
-  readonly stop: AbortSignal;
-  /** What the row said when the answer was stored last. */
-  note(stored: Awaited<ReturnType<typeof storePartialAnswer>>): void;
-}
-
-/** The notice of a stop or of another worker may be lost: the row says it, too. */
-function watchEnds({ signal, stop }: RespondInput): Ends {
-  const lost = new AbortController();
-  const stopped = new AbortController();
-  return {
-    signal: AbortSignal.any([signal, lost.signal]),
-    stop: AbortSignal.any([stop, stopped.signal]),
-    note({ isHeld, isStopped }) {
-      if (!isHeld) lost.abort(new QuestionLost());
-      else if (isStopped) stopped.abort(new Error("the user stopped the answer"));
-    },
-  };
 }
 
 interface Answering {
@@ -90,6 +114,11 @@ async function answer(services: Services, { run, model, context, ends }: Answeri
     readPrompt(services, "responder"),
     loadTokenCounter(),
   ]);
+  const { messages } = context;
+  const looking = { messages, ownerId: run.ownerId, modelId: model.id, signal: ends.signal };
+  const shown = await withPictures(services, looking);
+  const isUnseen = shown.count < (context.pictures?.given ?? 0);
+  const asked = { instructions: context.instructions, messages: shown.messages };
   const call = {
     runId: run.id,
     ownerId: run.ownerId,
@@ -97,6 +126,7 @@ async function answer(services: Services, { run, model, context, ends }: Answeri
     model,
     promptVersion: prompt.version,
     inputTokens: context.tokens.total,
+    pictureTokens: shown.tokens,
   } as const;
   const { toolsFor } = await import("./tools.ts");
   const { maxSteps } = services.config.assistant;
@@ -104,14 +134,15 @@ async function answer(services: Services, { run, model, context, ends }: Answeri
     signal: ends.signal,
     make: async (settings, progress) => {
       const growing = startAnswer(services, run, ends);
+      if (isUnseen) growing.show({ type: "unseen" });
       const abortSignal = AbortSignal.any([settings.abortSignal, ends.stop]);
       const tools = toolsFor(services, { run, submitter, show: (part) => growing.show(part) });
       const written = () => {
         const { text, thinking } = growing.answer();
         return count(text) + count(thinking);
       };
-      const tally = tallySteps({ progress, written, inputTokens: call.inputTokens });
-      const streaming = { context, tools, maxSteps, progress: tally.progress, sink: growing };
+      const tally = tallySteps({ progress, written, inputTokens: call.inputTokens + shown.tokens });
+      const streaming = { context: asked, tools, maxSteps, progress: tally.progress, sink: growing };
       let streamed: Streamed | undefined;
       try {
         streamed = await streamAnswer({ ...settings, abortSignal }, streaming);
@@ -122,17 +153,21 @@ async function answer(services: Services, { run, model, context, ends }: Answeri
         await growing.end();
       }
       settings.abortSignal.throwIfAborted();
-      const value = growing.answer();
+      const said = growing.answer();
+      // Words about pictures may come from them.
+      const value = context.pictures ? { ...said, isRecalled: false } : said;
       if (streamed && isEmpty(value)) throw emptyAnswer(value, streamed, model);
-      const { inputTokens, outputTokens } = streamed?.usage ?? {};
-      const isKnown = inputTokens !== undefined && outputTokens !== undefined;
-      const usage = isKnown ? { inputTokens, outputTokens } : tally.usage();
+      const usage = streamed && isKnown(streamed.usage) ? streamed.usage : tally.usage();
       return { value, usage, readTokens: streamed?.readTokens };
     },
   });
 }
 
-const isEmpty = ({ text, parts }: Answer) => text.trim() === "" && parts.length === 0;
+const isKnown = ({ inputTokens, outputTokens }: Usage) =>
+  inputTokens !== undefined && outputTokens !== undefined;
+
+const isEmpty = ({ text, parts }: Answer) =>
+  text.trim() === "" && parts.every(({ type }) => type === "unseen");
 
 function emptyAnswer({ thinking }: Answer, { usage, isCut }: Streamed, { maxOutputTokens }: StageModel) {
   const isThought = thinking.trim() !== "";
@@ -142,86 +177,6 @@ function emptyAnswer({ thinking }: Answer, { usage, isCut }: Streamed, { maxOutp
       ? `The language model spent all of its ${maxOutputTokens} tokens on thinking and gave no answer. Ask something smaller; the admin can raise assistant.responder.maxOutputTokens.`
       : "The language model thought, and then gave no answer. Ask again, or in other words.";
   return new ModelError("empty", message, { usage });
-}
-
-interface GrowingAnswer extends AnswerSink {
-  noteCut(): void;
-  show(part: Shown): void;
-  answer(): Answer;
-  /** Tells the rest, and waits for what is being stored; the rest itself is stored by who completes the question. */
-  end(): Promise<void>;
-}
-
-const blanksBefore = (text: string) => text.length - text.trimStart().length;
-
-/** Collects an answer; every 60 ms its new words are told to the pages, every second it is stored. */
-function startAnswer(services: Services, run: QuestionRow, ends: Ends): GrowingAnswer {
-  const { id, attempt } = run;
-  const parts: AnswerPart[] = [];
-  let text = "";
-  let thinking = "";
-  /** Where the words begin that may still turn out to be thinking. */
-  let turnAt = 0;
-  let toldLength = 0;
-  let usesTools = false;
-  let writing: Promise<unknown> = Promise.resolve();
-  const afterEarlier = (work: () => Promise<unknown>) => {
-    writing = writing.then(work).catch((error: unknown) => {
-      services.log.debug({ err: error, runId: id }, "a part of an answer could not be stored");
-    });
-  };
-  const tell = () => {
-    if (text.length === toldLength) return;
-    const words = { runId: id, attempt, at: toldLength, text: text.slice(toldLength) };
-    toldLength = text.length;
-    services.hints.publish({ type: "answer", words });
-  };
-  const store = () => {
-    const partial = { answer: text, thinking, parts: [...parts] };
-    afterEarlier(async () => ends.note(await storePartialAnswer(services, leaseOf(run), partial)));
-  };
-  const telling = setInterval(tell, tellMs);
-  const storing = setInterval(store, storeMs);
-  return {
-    add(words) {
-      text += words.replaceAll("\0", "");
-    },
-    think(words) {
-      thinking += words.replaceAll("\0", "");
-    },
-    takeBack() {
-      text = text.slice(0, turnAt);
-      if (toldLength <= text.length) return;
-      toldLength = text.length;
-      services.hints.publish({ type: "answer", words: { runId: id, attempt, at: toldLength, text: "" } });
-    },
-    noteCut() {
-      if (text.trim() !== "") text += " …";
-    },
-    show(part) {
-      // Safe: each kind of part gets its own place.
-      parts.push({ ...part, at: text.length } as AnswerPart);
-      store();
-    },
-    noteTool() {
-      // Its words may come from pictures or files.
-      usesTools = true;
-      turnAt = text.length;
-    },
-    answer: () => ({
-      text: text.trimStart().toWellFormed(),
-      // Their places are in the text as it is told, with the blanks before its first word.
-      parts: parts.map((part) => ({ ...part, at: Math.max(0, part.at - blanksBefore(text)) })),
-      thinking: thinking.trim().toWellFormed(),
-      isRecalled: !usesTools,
-    }),
-    async end() {
-      clearInterval(telling);
-      clearInterval(storing);
-      tell();
-      await writing;
-    },
-  };
 }
 
 async function readSubmitter({ db }: Services, ownerId: string): Promise<Submitter> {

@@ -23,7 +23,8 @@ export interface ToolContext {
 /** What an answer shows, before it has its place there. */
 export type Shown =
   | Omit<Extract<AnswerPart, { type: "images" }>, "at">
-  | Omit<Extract<AnswerPart, { type: "proposal" }>, "at">;
+  | Omit<Extract<AnswerPart, { type: "proposal" }>, "at">
+  | Omit<Extract<AnswerPart, { type: "unseen" }>, "at">;
 
 const day = z.iso.date().describe("ISO 8601 day");
 const words = z.array(z.string().max(100)).max(12);

@@ -48,7 +48,18 @@ export interface QuestionAnalysis {
 /** What the assembler gives to the responder. */
 export interface QuestionContext {
   readonly instructions: string;
-  readonly messages: readonly { readonly role: "user" | "assistant"; readonly content: string }[];
+  readonly messages: readonly {
+    readonly role: "user" | "assistant";
+    readonly content: string;
+    /** Pictures that the model is shown with it. */
+    readonly imageIds?: readonly string[];
+  }[];
+  /** Facts of pictures are in it, and whom it shows them; none without pictures. */
+  readonly pictures?: {
+    /** Of the question itself. */
+    readonly given: number;
+    readonly to: string | null;
+  };
   /** Memories and messages that are in it. */
   readonly used: readonly {
     readonly kind: "memory" | "message";
@@ -63,7 +74,9 @@ export interface QuestionContext {
 /** What an answer shows between its words: `at` is the number of characters before it. */
 export type AnswerPart =
   | { readonly type: "images"; readonly at: number; readonly imageIds: readonly string[] }
-  | { readonly type: "proposal"; readonly at: number; readonly proposalId: string };
+  | { readonly type: "proposal"; readonly at: number; readonly proposalId: string }
+  /** The model was not shown all pictures of the question. */
+  | { readonly type: "unseen"; readonly at: number };
 
 /** One question to the assistant; server/assistant/index.ts has its states and says who writes it. */
 export const assistantRuns = pgTable(

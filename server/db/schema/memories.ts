@@ -55,6 +55,13 @@ export const assistantMessages = pgTable(
       .notNull()
       .default(sql`clock_timestamp()`),
     runId: uuid("run_id"),
+    /** Pictures of the owner that were given with a question; they may be gone by now. */
+    imageIds: uuid("image_ids")
+      .array()
+      .notNull()
+      .default(sql`'{}'`),
+    /** Who was to see them, as the page said before they were given (`pictureRecipient`); null: nobody. */
+    imagesTo: text("images_to"),
     /** Set when a memory holds the message, or none is made of it. */
     archivedAt: at("archived_at"),
     /** Stems of its words, each behind its owner, so that a search reads nothing of other users. */
