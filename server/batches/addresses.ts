@@ -1,7 +1,7 @@
 import type { BatchAxis } from "../db/index.ts";
 import type { InputRole } from "../engines.ts";
 import { purgeImages } from "../images/index.ts";
-import { takeInPicture } from "../jobs/index.ts";
+import { takeInPicture, takesInputsAlong } from "../jobs/index.ts";
 import { AppError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import type { BatchRequest } from "./request.ts";
@@ -14,8 +14,8 @@ type Address = Parameters<typeof takeInPicture>[1];
 
 const isAddress = (picture: unknown): picture is { readonly url: string } =>
   typeof Object(picture).url === "string";
-/** A mask and a picture of one address are stored apart. */
-const nameOf = ({ role, url }: Address) => `${role === "mask"} ${url}`;
+/** A mask and a picture of one address are stored apart, and so is what goes with its job. */
+const nameOf = ({ role, url, isJobs }: Address) => `${role === "mask"} ${isJobs === true} ${url}`;
 
 /** The pictures of a batch that are addresses, each once. Throws `bad_request` for more than it may have. */
 export function addressesIn({ requests }: BatchRequest): ReadonlyMap<string, Address> {
@@ -23,7 +23,9 @@ export function addressesIn({ requests }: BatchRequest): ReadonlyMap<string, Add
     [request, ...steps].flatMap((one) =>
       Object.entries(Object(one).inputs ?? {}).flatMap(([role, picture]) =>
         // Safe cast: another name is refused as an unknown input afterwards.
-        isAddress(picture) ? [{ role: role as InputRole, url: picture.url }] : [],
+        isAddress(picture)
+          ? [{ role: role as InputRole, url: picture.url, isJobs: takesInputsAlong(one) }]
+          : [],
       ),
     ),
   );
@@ -73,13 +75,14 @@ export async function withFetched<Answer>(
 
 /** The batch with the pictures that its addresses have become. */
 function withPictures(batch: BatchRequest, idByName: ReadonlyMap<string, string>): BatchRequest {
-  const idOf = (role: string, url: string) => idByName.get(nameOf({ role: role as InputRole, url }));
+  const idOf = (role: string, url: string, isJobs: boolean) =>
+    idByName.get(nameOf({ role: role as InputRole, url, isJobs }));
   const filled = <Request>(request: Request): Request => {
     const { inputs } = Object(request);
     if (typeof inputs !== "object" || inputs === null) return request;
     const entries = Object.entries(inputs).map(([role, picture]) => [
       role,
-      isAddress(picture) ? idOf(role, picture.url) : picture,
+      isAddress(picture) ? idOf(role, picture.url, takesInputsAlong(request)) : picture,
     ]);
     return { ...request, inputs: Object.fromEntries(entries) };
   };
@@ -89,7 +92,10 @@ function withPictures(batch: BatchRequest, idByName: ReadonlyMap<string, string>
       request: filled(request),
       steps: steps.map(filled),
     })),
-    axes: batch.axes?.map((axis) => withIds(axis, idOf)) ?? null,
+    axes:
+      batch.axes?.map((axis) =>
+        withIds(axis, (role, url) => idOf(role, url, false) ?? idOf(role, url, true)),
+      ) ?? null,
   };
 }
 

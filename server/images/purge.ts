@@ -5,7 +5,8 @@ import { removePrefix } from "../storage/index.ts";
 import { discardObjects } from "./outputs.ts";
 import { restorableSince } from "./quota.ts";
 
-const { batchSteps, clientFiles, editMasks, images, jobInputs, jobOutputs, jobs } = schema;
+const { batches, batchSteps, boardImages, clientFiles, editMasks, edits, images, imageTags } = schema;
+const { jobInputs, jobOutputs, jobs, linkImages, wardrobeItems } = schema;
 
 /** Locks these rows in the order of their ids and returns the ids that exist. */
 export async function lockRows(tx: Tx, ids: readonly string[]): Promise<string[]> {
@@ -20,8 +21,8 @@ export async function lockRows(tx: Tx, ids: readonly string[]): Promise<string[]
 }
 
 /**
- * Deletes the rows of pictures that no job has as input or result, and that have no star and are no file of a client and no mask of an
- * edit or were deleted. Returns the key prefixes of their objects, which the caller removes after the commit with `discardObjects`.
+ * Deletes the rows of pictures that no job has as input or result, and that were deleted or are in no use (`isUnused`). Returns
+ * the key prefixes of their objects, which the caller removes after the commit with `discardObjects`.
  */
 export async function deleteUnusedRows(tx: Tx, ids: readonly string[]): Promise<string[]> {
   // Locked in a separate statement: a submit that refers to the picture at this moment (FOR KEY SHARE) is either
@@ -35,12 +36,34 @@ export async function deleteUnusedRows(tx: Tx, ids: readonly string[]): Promise<
         inArray(images.id, lockedIds),
         notExists(uses(tx, jobInputs)),
         notExists(uses(tx, jobOutputs)),
-        or(isNotNull(images.deletedAt), notExists(uses(tx, editMasks))),
-        or(isNotNull(images.deletedAt), and(not(images.starred), notExists(uses(tx, clientFiles)))),
+        or(isNotNull(images.deletedAt), isUnused(tx)),
       ),
     )
     .returning({ storageKey: images.storageKey });
   return deleted.map(({ storageKey }) => storageKey);
+}
+
+/** Tables whose rows go with their picture, so that it stays as long as there is one: what its owner or a client did with it. */
+const keeping = [boardImages, clientFiles, editMasks, imageTags, linkImages, wardrobeItems] as const;
+
+/** Nothing that an owner would miss hangs on the picture, and no step of a batch is to take it. */
+function isUnused(tx: Tx) {
+  return and(
+    not(images.starred),
+    eq(images.rating, 0),
+    ...keeping.map((links) => notExists(uses(tx, links))),
+    notExists(editsOf(tx)),
+    notExists(stepUses(tx)),
+  );
+}
+
+/** Edits that began with the picture of the outer query, or have it as a version. */
+function editsOf(tx: Tx) {
+  const isOf = or(eq(edits.imageId, images.id), sql`${images.id} = any(${edits.versionIds})`);
+  return tx
+    .select({ one: sql`1` })
+    .from(edits)
+    .where(and(eq(edits.ownerId, images.ownerId), isOf));
 }
 
 /** Pictures of one transaction. */
@@ -112,14 +135,15 @@ function stepUses(tx: Tx) {
   return tx
     .select({ one: sql`1` })
     .from(batchSteps)
+    .innerJoin(batches, and(eq(batches.id, batchSteps.batchId), eq(batches.ownerId, images.ownerId)))
     .where(
       sql`${batchSteps.begunAt} is null and exists (select from jsonb_each_text(${batchSteps.request}->'inputs') as named
         where named.value = ${images.id}::text)`,
     );
 }
 
-/** Links from any job, client or edit to the picture of the outer query. */
-function uses(tx: Tx, links: typeof jobInputs | typeof jobOutputs | typeof clientFiles | typeof editMasks) {
+/** Rows that name the picture of the outer query. */
+function uses(tx: Tx, links: typeof jobInputs | typeof jobOutputs | (typeof keeping)[number]) {
   return tx
     .select({ one: sql`1` })
     .from(links)

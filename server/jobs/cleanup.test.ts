@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { eq, inArray, isNotNull, sql } from "drizzle-orm";
+import { eq, inArray, isNotNull, type SQL, sql } from "drizzle-orm";
 import sharp from "sharp";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { forBackendSuites } from "@atelier/testing/cases";
@@ -424,6 +424,57 @@ describe("cleanup", () => {
       await ackOwn(id);
       expect(await services.db.select({ id: images.id }).from(images)).toEqual([{ id: starred.id }]);
     });
+
+    test("A8 an input that was in the gallery before its ephemeral job stays", async () => {
+      const { services } = opened;
+      const id = await completed("ephemeral");
+      await services.db.execute(
+        sql`update images set created_at = now() - interval '61 minutes' where id = ${owner.imageId}`,
+      );
+      await ackOwn(id);
+      expect(await services.db.select({ id: images.id }).from(images)).toEqual([{ id: owner.imageId }]);
+    });
+
+    /** Puts a picture to a use; `other` is another picture of its owner. */
+    const uses: Readonly<Record<string, (id: string, other: string) => SQL>> = {
+      "is rated": (id) => sql`update images set rating = 3 where id = ${id}`,
+      "has a tag": (id) => sql`with tag as (insert into tags (id, owner_id, name, key)
+        values (${newId()}, ${owner.userId}, 'a', ${id}) returning id)
+        insert into image_tags (tag_id, image_id) select id, ${id} from tag`,
+      "is on a board": (id) => sql`with board as (insert into boards (id, owner_id, name, key)
+        values (${newId()}, ${owner.userId}, 'a', 'a') returning id)
+        insert into board_images (board_id, image_id) select id, ${id} from board`,
+      "is in the wardrobe": (id) => sql`insert into wardrobe_items (id, owner_id, image_id, what, tags)
+        values (${newId()}, ${owner.userId}, ${id}, 'garment', '{}')`,
+      "is behind a link": (id) => sql`with link as (insert into links (id, owner_id, token_hash)
+        values (${newId()}, ${owner.userId}, ${id}) returning id)
+        insert into link_images (link_id, position, image_id) select id, 0, ${id} from link`,
+      "was edited": (id) => sql`insert into edits (id, owner_id, image_id, version_ids, state, writer)
+        values (${newId()}, ${owner.userId}, ${id}, '{}', '{}', 'a')`,
+      "is a version of an edit": (id, other) => sql`
+        insert into edits (id, owner_id, image_id, version_ids, state, writer)
+        values (${newId()}, ${owner.userId}, ${other}, array[${id}::uuid], '{}', 'a')`,
+      "is to be taken by a step": (id) => sql`with batch as (insert into batches (id, owner_id, size)
+        values (${newId()}, ${owner.userId}, 1) returning id)
+        insert into batch_steps (batch_id, position, number, role, request)
+        select id, 0, 1, 'image', jsonb_build_object('inputs', jsonb_build_object('reference', ${id}::text)) from batch`,
+    };
+
+    test.each(Object.entries(uses))(
+      "A8 an input and a result stay when their ephemeral job goes and each %s",
+      async (_how, use) => {
+        const { services } = opened;
+        const id = await completed("ephemeral");
+        const [output] = await services.db.select().from(jobOutputs).where(eq(jobOutputs.jobId, id));
+        const used = [owner.imageId, output?.imageId ?? ""];
+        for (const picture of used) {
+          const other = await addImage(services, owner.userId);
+          await services.db.execute(use(picture, other));
+        }
+        expect(await ackOwn(id)).toEqual({ removed: true });
+        expect(await services.db.$count(images, inArray(images.id, used))).toBe(2);
+      },
+    );
 
     test("A7 A8 twenty acks and sweeps at once remove a job once, and none of them fails", async () => {
       const { services } = opened;

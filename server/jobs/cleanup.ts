@@ -13,7 +13,7 @@ const pageSize = 200;
 
 /**
  * Removes ephemeral jobs that were acknowledged, or some time after a complete answer, or long after their end; also
- * their inputs and results, unless another job uses them.
+ * their results and the inputs that came with them, unless another job uses them or their owner does.
  */
 export async function expireEphemeral(services: Services): Promise<string[]> {
   const removed: string[] = [];
@@ -63,11 +63,16 @@ export async function removeJob(services: Services, id: string): Promise<void> {
   services.log.info({ jobId: id }, "ephemeral job removed after delivery");
 }
 
+/** An upload of this time before its job counts as made for it. */
+const uploadedForMs = 3_600_000;
+
 /**
- * SQL condition on a job and its input: a selection is made on a picture that the user goes on working with. One that came
- * with the request, in the transaction of the job, has the same time as the job, which is kept in milliseconds.
+ * SQL condition on a job and its input: the picture was there before, so it is not the job's. A selection is made on a picture
+ * that the user goes on working with; one that came with the request, in the transaction of the job, has the same time as the
+ * job, which is kept in milliseconds.
  */
-const isUnderSelection = sql`(${jobs.kind} = 'segment' and coalesce(${images.addedAt}, ${images.createdAt})::timestamptz(3) < ${jobs.createdAt})`;
+const wasThere = sql`(coalesce(${images.addedAt}, ${images.createdAt})::timestamptz(3)
+  < ${jobs.createdAt} - case when ${jobs.kind} = 'segment' then interval '0' else ${duration(uploadedForMs)} end)`;
 
 /** Null when the job was removed before. Locks in the order job, pictures, links, as everywhere, to avoid deadlocks. */
 async function deleteJobRows(tx: Tx, id: string): Promise<string[] | null> {
@@ -79,7 +84,7 @@ async function deleteJobRows(tx: Tx, id: string): Promise<string[] | null> {
     .from(jobInputs)
     .innerJoin(jobs, eq(jobs.id, jobInputs.jobId))
     .innerJoin(images, eq(images.id, jobInputs.imageId))
-    .where(and(eq(jobInputs.jobId, id), not(isUnderSelection)));
+    .where(and(eq(jobInputs.jobId, id), not(wasThere)));
   const outputs = tx.select({ id: jobOutputs.imageId }).from(jobOutputs).where(eq(jobOutputs.jobId, id));
   const pictureIds = (await inputs.union(outputs)).map((link) => link.id);
   await lockRows(tx, pictureIds);

@@ -129,7 +129,7 @@ export {
 } from "./submit-many.ts";
 export { submitTogether } from "./submit-together.ts";
 export { findBegun, forgetOwnKey, ownKeyName, type RequestKey } from "./keys.ts";
-export { submitWithUrls, takeInPicture } from "./submit-with-urls.ts";
+export { submitWithUrls, takeInPicture, takesInputsAlong } from "./submit-with-urls.ts";
 export { submitWithPictures } from "./submit-with-pictures.ts";
 export {
   finishResult,

@@ -1,6 +1,6 @@
 import type { InputRole } from "../engines.ts";
 import { ingest, purgeImages, uploadLimits } from "../images/index.ts";
-import { AppError, isAppError, pictureLimits, safeFetch } from "../platform/index.ts";
+import { AppError, isAppError, newId, pictureLimits, safeFetch } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { answerKnown, findKnownJob, keyOfJob } from "./admission.ts";
 import { parseSubmit, type SubmitRequest, submitWithUrlsSchema } from "./request.ts";
@@ -18,14 +18,23 @@ interface UrlOptions extends Omit<SubmitOptions, "asked" | "newInputs"> {
 interface UrlInput {
   readonly role: InputRole;
   readonly url: string;
+  /** The picture goes with its job (`takesInputsAlong`), so it must not be one that the owner has. */
+  readonly isJobs?: boolean;
+}
+
+/** Whether the inputs that came with an unparsed request go with its job; a selection leaves its picture. */
+export function takesInputsAlong(request: unknown): boolean {
+  const { retention, kind } = Object(request);
+  return retention === "ephemeral" && kind !== "segment";
 }
 
 /** The pictures of a parsed request that are addresses. */
-function urlsOf({ inputs }: SubmitRequest): UrlInput[] {
-  return Object.entries(inputs).flatMap(([role, picture]) =>
+function urlsOf(request: SubmitRequest): UrlInput[] {
+  const isJobs = takesInputsAlong(request);
+  return Object.entries(request.inputs).flatMap(([role, picture]) =>
     // Safe: the schema has roles for its keys.
     typeof picture === "object" && picture !== null && "url" in picture && typeof picture.url === "string"
-      ? [{ role: role as InputRole, url: picture.url }]
+      ? [{ role: role as InputRole, url: picture.url, isJobs }]
       : [],
   );
 }
@@ -33,7 +42,7 @@ function urlsOf({ inputs }: SubmitRequest): UrlInput[] {
 /**
  * `submit` for a request whose pictures may be addresses: they are fetched and stored as uploads first. A repeated
  * request with the same key and addresses is the same one, whatever they hold by now, and fetches nothing. When the job is
- * refused, pictures that were new are removed again. Throws what `ingest` and `submit` throw, `url_refused` and
+ * refused or was there before, pictures that were new are removed again. Throws what `ingest` and `submit` throw, `url_refused` and
  * `url_unreachable`.
  */
 export async function submitWithUrls(
@@ -63,6 +72,7 @@ async function fetchAndSubmit(
 ): Promise<Submitted> {
   const created: string[] = [];
   const inputs: Record<string, unknown> = { ...asked.inputs };
+  const newJobId = newId();
   try {
     for (const picture of urls) {
       const image = await takeInPicture(services, picture, options);
@@ -70,7 +80,9 @@ async function fetchAndSubmit(
       inputs[picture.role] = image.id;
     }
     options.signal.throwIfAborted();
-    return await submit(services, { ...input, inputs }, { ...options, asked });
+    const submitted = await submit(services, { ...input, inputs }, { ...options, asked, newJobId });
+    if (submitted.id !== newJobId) await purgeImages(services, created);
+    return submitted;
   } catch (error) {
     // A picture that another job uses by now stays.
     await purgeImages(services, created);
@@ -81,7 +93,7 @@ async function fetchAndSubmit(
 /** Fetches a picture and stores it as an upload. Throws what `ingest` throws, `url_refused`, `url_unreachable`, `url_too_large`. */
 export async function takeInPicture(
   services: Services,
-  { role, url }: UrlInput,
+  { role, url, isJobs = false }: UrlInput,
   { submitter, signal }: Pick<UrlOptions, "submitter" | "signal">,
 ) {
   try {
@@ -92,6 +104,7 @@ export async function takeInPicture(
       role: kept,
       bytes,
       name: nameIn(url),
+      apart: isJobs ? newId() : undefined,
       signal,
     });
   } catch (error) {

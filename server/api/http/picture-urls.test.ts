@@ -10,9 +10,12 @@ import {
   type TestServices,
 } from "@atelier/testing/services";
 import { eq } from "drizzle-orm";
+import sharp from "sharp";
 import superjson from "superjson";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { schema } from "../../db/index.ts";
+import { ingest } from "../../images/index.ts";
+import { ack, cancel } from "../../jobs/index.ts";
 import { createHttpApp, handleTrpc } from "../index.ts";
 
 /** What the server of the pictures answers at each path; null: nothing, until it is released. */
@@ -118,6 +121,45 @@ test("A4 a repeated request with the same addresses is the same one and fetches 
     [202, both[0]?.id],
     [202, both[0]?.id],
   ]);
+});
+
+test("A8 a picture of the gallery stays when an ephemeral job fetched the same bytes", async () => {
+  const { services } = fixture;
+  const caller = { ownerId: owner.caller.userId, signal: new AbortController().signal };
+  const bytes = await sharp({ create: { width: 9, height: 9, channels: 3, background: "teal" } })
+    .png()
+    .toBuffer();
+  pictures.set("/dress.png", bytes);
+  const own = await ingest(services, { ...caller, role: "upload", bytes, name: "mine.png" });
+  const before = (await imagesOf(owner)).length;
+  const inputs = { image: { url: `${origin}/dress.png` } };
+  const ephemeral = { retention: "ephemeral" };
+  const both = await Promise.all([
+    post(inputs, { key: "dress" }, ephemeral),
+    post(inputs, { key: "dress" }, ephemeral),
+  ]);
+  expect(both[0]).toMatchObject({ status: 202, id: both[1]?.id });
+  // Of two at once the picture of the one whose job is not stored is gone.
+  expect(await imagesOf(owner)).toHaveLength(before + 1);
+  const batch = await createHttpApp(services).fetch(
+    new Request(`${testOrigin}/api/v1/batches`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${owner.apiKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ jobs: [ephemeral, {}].map((one) => ({ kind: "upscale", inputs, ...one })) }),
+    }),
+  );
+  expect(batch.status).toBe(202);
+  const { jobs } = schema;
+  const ids = await services.db.select({ id: jobs.id }).from(jobs).where(eq(jobs.retention, "ephemeral"));
+  expect(ids).toHaveLength(2);
+  for (const { id } of ids) {
+    expect(await inputOf(id)).not.toBe(own.id);
+    await cancel(services, { ...caller, id });
+    await ack(services, { ...caller, id });
+  }
+  // The kept job of the batch has the picture that was there.
+  expect(await imagesOf(owner)).toHaveLength(before);
+  expect(await services.db.$count(schema.images, eq(schema.images.id, own.id))).toBe(1);
 });
 
 test("S4 an address that must not be fetched is refused, also after a redirect", async () => {
