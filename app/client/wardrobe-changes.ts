@@ -18,10 +18,10 @@ interface Wish {
 }
 
 /** Starts the cut-out of a garment; on own machines alone, since nobody was asked for a price. */
-async function startCutOut(imageId: string): Promise<string | null> {
+async function startCutOut(imageId: string): Promise<string | undefined> {
   const request = { kind: "remove_background", inputs: { image: imageId }, ownOnly: true } as const;
   const [job] = await submitAgreed(createJobSubmission(), [request], { maxPriceUsd: 0 });
-  return job?.id ?? null;
+  return job?.id;
 }
 
 /** Puts pictures into the wardrobe. */
@@ -31,7 +31,7 @@ export function useAddToWardrobe() {
   const showFailure = useFailureToast();
   return useMutation({
     mutationFn: async ({ imageId, what, cutsOut = false }: Wish) => {
-      const cutOutJobId = cutsOut ? await startCutOut(imageId) : null;
+      const cutOutJobId = cutsOut ? await startCutOut(imageId) : undefined;
       return api.wardrobe.add.mutate({ imageId, what, cutOutJobId });
     },
     onSuccess: ({ what }) => toastDone(t(`added.${what}`)),

@@ -51,22 +51,17 @@ const facts = {
   tags: z.array(text.min(1)).max(wardrobeLimits.tags),
 };
 
+const changeableFacts = z.strictObject(facts).partial().shape;
+
 export const addItemSchema = z.strictObject({
+  ...changeableFacts,
   imageId: z.uuid(),
   what: z.enum(["garment", "person"]),
-  category: facts.category.default(null),
-  name: facts.name.default(""),
-  tags: facts.tags.default([]),
   /** The job that cuts it out of its photo. */
-  cutOutJobId: z.uuid().nullable().default(null),
+  cutOutJobId: z.uuid().nullable().optional(),
 });
 
-export const changeItemSchema = z.strictObject({
-  id: z.uuid(),
-  category: facts.category.optional(),
-  name: facts.name.optional(),
-  tags: facts.tags.optional(),
-});
+export const changeItemSchema = z.strictObject({ ...changeableFacts, id: z.uuid() });
 
 interface Owned {
   readonly ownerId: string;
@@ -135,11 +130,11 @@ async function getItem({ db }: WithDb, ownerId: string, id: string): Promise<War
 type AddInput = z.output<typeof addItemSchema> & Owned;
 
 /**
- * Puts a picture of the user into the wardrobe; one that is there already is changed. Throws `not_found` for a picture or a
- * job that is not the user's, and `bad_request` for a mask and a full wardrobe.
+ * Puts a picture of the user into the wardrobe; one that is there already, or was taken out, keeps what is not given. Throws
+ * `not_found` for a picture or a job that is not the user's, and `bad_request` for a mask and a full wardrobe.
  */
 export async function addItem(services: WithDb, input: AddInput): Promise<WardrobeItem> {
-  const { ownerId, imageId, cutOutJobId, what, name, tags } = input;
+  const { ownerId, imageId, cutOutJobId, ...said } = input;
   const { db } = services;
   const [image] = await db
     .select({ role: images.role })
@@ -148,16 +143,17 @@ export async function addItem(services: WithDb, input: AddInput): Promise<Wardro
   if (!image) throw new AppError("not_found");
   if (image.role === "mask") throw new AppError("bad_request", "A mask is nothing to wear.");
   if (
-    cutOutJobId !== null &&
+    typeof cutOutJobId === "string" &&
     (await db.$count(jobs, and(eq(jobs.id, cutOutJobId), eq(jobs.ownerId, ownerId)))) === 0
   )
     throw new AppError("not_found");
-  const category = what === "person" ? null : input.category;
-  const changes = { what, category, name, tags, cutOutJobId, removedAt: null };
+  // A garment that becomes a person is no longer one of a category, and its photo is shown whole.
+  const ofPersons = said.what === "person" ? { category: null, cutOutJobId: cutOutJobId ?? null } : {};
+  const changes = { ...said, cutOutJobId, ...ofPersons, removedAt: null };
   const [row] = await addingTo(services, ownerId, (tx) =>
     tx
       .insert(wardrobeItems)
-      .values({ id: newId(), ownerId, imageId, ...changes })
+      .values({ ...changes, id: newId(), ownerId, imageId, tags: said.tags ?? [] })
       .onConflictDoUpdate({
         target: wardrobeItems.imageId,
         set: changes,

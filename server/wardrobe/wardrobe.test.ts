@@ -1,4 +1,4 @@
-import { addOwner, type TestOwner } from "@atelier/testing/jobs";
+import { addJob, addOwner, type TestOwner } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import sharp from "sharp";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
@@ -63,6 +63,33 @@ test("C1 a garment keeps what was said of it, its colour is found by itself, and
     name: "Coat",
   });
   expect(await list()).toHaveLength(1);
+});
+
+test("C1 a picture that is put into the wardrobe again keeps what was said of it, unless it is said anew", async () => {
+  const imageId = await photo("#1f6fa8");
+  const { userId: ownerId } = owner;
+  const cutOutJobId = await addJob(opened.services, { owner: { ...owner, imageId } });
+  const said = { category: "top", name: "Blue shirt", tags: ["summer"] };
+  const { id } = await add(imageId, { ...said, cutOutJobId });
+  expect(await add(imageId)).toMatchObject({ id, ...said, isBeingCutOut: true });
+  await removeItems(opened.services, { ownerId, ids: [id] });
+  expect(await add(imageId)).toMatchObject({ id, ...said, isBeingCutOut: true });
+  expect(await add(imageId, { name: "", tags: [], category: null })).toMatchObject({
+    id,
+    category: null,
+    name: "",
+    tags: [],
+    isBeingCutOut: true,
+  });
+  expect(await add(imageId, { cutOutJobId: null })).toMatchObject({ id, isBeingCutOut: false });
+  await add(imageId, { ...said, cutOutJobId });
+  expect(await add(imageId, { what: "person" })).toMatchObject({
+    id,
+    ...said,
+    what: "person",
+    category: null,
+    isBeingCutOut: false,
+  });
 });
 
 test.each([
