@@ -3,7 +3,7 @@ import path from "node:path";
 import { forCasesInTurn } from "@atelier/testing/cases";
 import { addUser } from "@atelier/testing/pictures";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
-import { eq, inArray, sql } from "drizzle-orm";
+import { and, eq, inArray, sql } from "drizzle-orm";
 import sharp from "sharp";
 import type { Sharp } from "sharp";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
@@ -13,6 +13,7 @@ import { schema } from "../db/index.ts";
 import { changeImage, getImage, ingest, removeImages } from "../images/index.ts";
 import { newId } from "../platform/index.ts";
 import { addItem, listItems } from "../wardrobe/index.ts";
+import { readIds } from "./groups.ts";
 import {
   comparePictures,
   dismissDuplicates,
@@ -371,4 +372,73 @@ test("of many lists at once one compares the new pictures", async () => {
   );
   expect(lists.map(({ groups: found }) => found.length)).toEqual(Array.from({ length: 20 }, () => 1));
   expect(opens).toHaveBeenCalledTimes(2);
+});
+
+/** A series of pictures, each like the eight after it. */
+async function addSeries(length: number): Promise<string[]> {
+  const { db } = opened.services;
+  const ids = Array.from({ length }, () => newId()).toSorted();
+  const facts = { mime: "image/png", widthPx: 1, heightPx: 1, sizeBytes: 1, thumbhash: "" };
+  await db.insert(schema.images).values(
+    ids.map((id) => ({
+      ...facts,
+      id,
+      ownerId,
+      role: "upload" as const,
+      storageKey: id,
+      storedSha256: id,
+    })),
+  );
+  const line = sql`unnest(${sql.param(ids)}::uuid[]) with ordinality`;
+  await db.execute(sql`insert into duplicate_pairs (image_id, twin_id, owner_id)
+    select one.id, other.id, ${ownerId} from ${line} one (id, at) cross join generate_series(1, 8) step
+    join ${line} other (id, at) on other.at = one.at + step`);
+  // As the database does by itself after a while.
+  await db.execute(sql`analyze images, duplicate_pairs`);
+  return ids;
+}
+
+/** How often an entry of any map or set was written or looked for meanwhile. */
+async function countEntries(work: () => Promise<unknown>): Promise<number> {
+  let count = 0;
+  const undo = [Map.prototype, Set.prototype].flatMap((kind) =>
+    (["set", "add", "has", "get"] as const).flatMap((name) => {
+      const own = Object.getOwnPropertyDescriptor(kind, name);
+      if (!own) return [];
+      const value = function counted(this: unknown, ...values: unknown[]) {
+        count += 1;
+        return own.value.apply(this, values);
+      };
+      Object.defineProperty(kind, name, { ...own, value });
+      return [() => Object.defineProperty(kind, name, own)];
+    }),
+  );
+  try {
+    await work();
+  } finally {
+    for (const one of undo) one();
+  }
+  return count;
+}
+
+test.each([
+  ["alike", false],
+  ["whose halves are kept apart", true],
+])("a series of thousands of pictures %s costs a few steps for each pair", async (_how, hasDismissed) => {
+  const { db } = opened.services;
+  const ids = await addSeries(2_500);
+  // The first one is like none of every second picture, so that neither are those which are like it.
+  const { imageId, twinId } = schema.duplicatePairs;
+  const others = hasDismissed ? [1, 3, 5, 7].map((at) => ids[at] ?? "") : [];
+  await db
+    .update(schema.duplicatePairs)
+    .set({ dismissedAt: sql`now()` })
+    .where(and(eq(imageId, ids[0] ?? ""), inArray(twinId, others)));
+  let found: string[][] = [];
+  const count = await countEntries(async () => {
+    found = await readIds(db, ownerId);
+  });
+  expect(found.map(({ length }) => length)).toEqual(hasDismissed ? [50, 50] : [50]);
+  expect(found.flat()).toContain(ids.at(-1));
+  expect(count).toBeLessThan(20 * 8 * ids.length);
 });

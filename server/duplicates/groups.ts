@@ -1,4 +1,4 @@
-import { and, eq, inArray, isNull, type SQL, sql } from "drizzle-orm";
+import { and, eq, inArray, isNull, sql } from "drizzle-orm";
 import { z } from "zod";
 import { type Db, schema, type Tx } from "../db/index.ts";
 import { decodeCursor, encodeCursor, type ImageView, toImageView, viewColumns } from "../images/index.ts";
@@ -89,19 +89,24 @@ interface Pair extends Record<string, unknown> {
 
 /** The ids of each group, the newest first, and the groups by their newest picture. */
 export async function readIds(db: Db, ownerId: string): Promise<string[][]> {
-  const live = (which: SQL) => sql`
+  const pairs = await db.execute<Pair>(sql`
     select p.image_id as one, p.twin_id as other from ${duplicatePairs} p
     join ${images} i on i.id = p.image_id and i.owner_id = ${ownerId} and i.deleted_at is null
     join ${images} t on t.id = p.twin_id and t.owner_id = ${ownerId} and t.deleted_at is null
-    where p.owner_id = ${ownerId} and p.dismissed_at is ${which} order by p.image_id, p.twin_id`;
-  const apart = new Map<string, string[]>();
-  for (const { one, other } of await db.execute<Pair>(live(sql`not null`))) {
-    apart.set(one, [...(apart.get(one) ?? []), other]);
-    apart.set(other, [...(apart.get(other) ?? []), one]);
-  }
+    where p.owner_id = ${ownerId} and p.dismissed_at is null order by p.image_id, p.twin_id limit ${mostPairs}`);
+  const paired = new Set(pairs.flatMap(({ one, other }) => [one, other]));
+  const isPaired = sql`any(${sql.param([...paired])}::uuid[])`;
+  // Of all that were ever dismissed, those that could come into one group.
+  const dismissed = await db.execute<Pair>(sql`
+    select image_id as one, twin_id as other from ${duplicatePairs}
+    where owner_id = ${ownerId} and dismissed_at is not null and image_id = ${isPaired} and twin_id = ${isPaired}`);
+  const both = dismissed.flatMap(({ one, other }) => [
+    { one, other },
+    { one: other, other: one },
+  ]);
+  const apart = Map.groupBy(both, ({ one }) => one);
   const groups = new Map<string, Set<string>>();
-  for (const pair of await db.execute<Pair>(sql`${live(sql`null`)} limit ${mostPairs}`))
-    join(groups, pair, apart);
+  for (const pair of pairs) join(groups, pair, apart);
   return [...new Set(groups.values())]
     .map((ids) => [...ids].toSorted().toReversed().slice(0, mostOfGroup))
     .toSorted(([a = ""], [b = ""]) => (a < b ? 1 : -1));
@@ -111,13 +116,18 @@ export async function readIds(db: Db, ownerId: string): Promise<string[][]> {
 function join(
   groups: Map<string, Set<string>>,
   { one, other }: Pair,
-  apart: ReadonlyMap<string, readonly string[]>,
+  apart: ReadonlyMap<string, readonly Pair[]>,
 ): void {
   const [a, b] = [groups.get(one) ?? new Set([one]), groups.get(other) ?? new Set([other])];
   const [large, small] = a.size < b.size ? [b, a] : [a, b];
-  for (const id of small) if (apart.get(id)?.some((each) => large.has(each))) return;
-  for (const id of small) large.add(id);
-  for (const id of large) groups.set(id, large);
+  if (large === small) return;
+  // A series may have thousands of pictures and many more pairs: what is few is gone through, and each picture moves a few times.
+  const kept = apart.size < small.size ? apart.keys().filter((id) => small.has(id)) : small;
+  for (const id of kept) if (apart.get(id)?.some((pair) => large.has(pair.other))) return;
+  for (const id of [one, other, ...small]) {
+    large.add(id);
+    groups.set(id, large);
+  }
 }
 
 /** The groups as they are shown; one of which less than two pictures are left is left out. */
