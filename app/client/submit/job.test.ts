@@ -4,7 +4,14 @@ import { firstQuestion, refuseQuestions } from "./agreement.ts";
 import { ownOnly } from "../cloud.ts";
 import { NotWanted } from "../../ui/failures.ts";
 import { createSubmission } from "./submission.ts";
-import { agreedTo, agreedToChoice, type Estimate, submitAgreed, textWithoutPrompts } from "./job.ts";
+import {
+  agreedTo,
+  agreedToChoice,
+  type Estimate,
+  isSameChoice,
+  submitAgreed,
+  textWithoutPrompts,
+} from "./job.ts";
 
 describe("text without words", () => {
   test("D8 an estimate is asked for without the words", () => {
@@ -19,6 +26,19 @@ describe("text without words", () => {
       params: { prompt: "…", negativePrompt: "", steps: 20 },
     });
   });
+});
+
+test.each([
+  ["of another setting", { model: "a", params: { steps: 4 } }, { model: "a", params: { steps: 5 } }, true],
+  ["with a setting more", { workflow: "a" }, { workflow: "a", params: { model: 1 } }, true],
+  ["of another model", { model: "a" }, { model: "b" }, false],
+  ["of a workflow of that name", { model: "a" }, { workflow: "a" }, false],
+  ["that names none", { model: "a" }, {}, false],
+  ["that may leave", { engine: "iopaint", ownOnly: true }, { engine: "iopaint" }, false],
+  ["of a batch of more", { jobs: [{ model: "a" }] }, { jobs: [{ model: "a" }, { model: "a" }] }, false],
+])("E8 the answer to a request %s tells of a place and price that a click may agree to: %#", (...row) => {
+  const [, shown, asked, isSame] = row;
+  expect(isSameChoice(JSON.stringify(shown), JSON.stringify(asked))).toBe(isSame);
 });
 
 test("E8 a click agrees to what was shown: to nothing where no price was", () => {

@@ -28,16 +28,27 @@ export function choiceNameOf({ workflow, model }: Pick<JobView, "workflow" | "mo
   return workflow ?? (model === null ? null : `cloud/${model}`);
 }
 
+const choices = /"(?:engine|kind|model|ownOnly|workflow)":(?:"[^"]*"|true)/g;
+
+/** Whether both requests name the same workflow, model or engine, so that the answer to one tells of place and price of the other. */
+export function isSameChoice(one: string, other: string): boolean {
+  return (one.match(choices) ?? []).join() === (other.match(choices) ?? []).join();
+}
+
 const quietMs = 400;
 const refetchMs = 10_000;
 
-/** An estimate of what is asked for, without its prompts; undefined until it is known. Null fetches nothing. */
+/**
+ * An estimate of what is asked for, without its prompts; undefined until it is known. Null fetches nothing. While a setting
+ * moves the last answer stays; that for another workflow or model does not: a click would agree to its price.
+ */
 export function useEstimateOf<Input extends object, Answer>(
   input: Input | null,
   estimate: (asked: Input) => Promise<Answer>,
 ): Answer | undefined {
   // As text, so that equal requests are the same value.
-  const text = useSettled(input === null ? null : textWithoutPrompts(input), quietMs);
+  const now = input === null ? null : textWithoutPrompts(input);
+  const text = useSettled(now, quietMs);
   // Safe cast: the text is the JSON of an input.
   const asked = text === null ? null : (JSON.parse(text) as Input);
   const { data } = useQuery({
@@ -46,10 +57,12 @@ export function useEstimateOf<Input extends object, Answer>(
     enabled: asked !== null,
     staleTime: refetchMs,
     refetchInterval: refetchMs,
-    placeholderData: (before) => before,
+    placeholderData: (before, of) =>
+      isSameChoice(JSON.stringify(of?.queryKey.at(-1) ?? null), text ?? "") ? before : undefined,
     retry: false,
   });
-  return asked === null ? undefined : (data ?? undefined);
+  const isShown = asked !== null && isSameChoice(now ?? "", text ?? "");
+  return isShown ? (data ?? undefined) : undefined;
 }
 
 /** The estimate for a request: where it would run, and when. Undefined until it is known; null fetches nothing. */
