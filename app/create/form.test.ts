@@ -2,15 +2,8 @@ import { expect, test } from "vitest";
 import { offeredWorkflow } from "@atelier/testing/workflows";
 import { emptyForm, readForm } from "./form.ts";
 import { batchOf } from "./creations.ts";
-import {
-  addToSeed,
-  formOfJob,
-  buildRequests,
-  resolveSetting,
-  sizeForAspect,
-  chosenSize,
-  nearestAllowed,
-} from "./requests.ts";
+import { addToSeed, nearestAllowed, resolveSetting } from "../client/numbers.ts";
+import { formOfJob, buildRequests, sizeForAspect, chosenSize } from "./requests.ts";
 
 const side = { type: "integer", min: 256, max: 1_536, multipleOf: 16, default: 1_024 } as const;
 const workflow = offeredWorkflow({

@@ -15,7 +15,7 @@ import { Select } from "../ui/select.tsx";
 import { createForm, useForm } from "./form.ts";
 import { type PictureRole, type Reference } from "../client/references.ts";
 import { type PictureProblem, pictureProblem, placesFor, rolesOf } from "./references.ts";
-import { nearestAllowed, resolveSetting } from "./requests.ts";
+import { nearestAllowed, resolveSetting } from "../client/numbers.ts";
 
 /** Whether one of the pictures of the form was deleted: with it nothing can be made. */
 export function useHasGone(): boolean {

@@ -3,12 +3,13 @@ import { useTranslations } from "next-intl";
 import { useCallback } from "react";
 import type { JobView, SubmitInput } from "@atelier/server/jobs";
 import type { Size } from "@atelier/server/retouch";
-import type { OfferedParam, OfferedWorkflow } from "../client/queries.ts";
+import type { OfferedWorkflow } from "../client/queries.ts";
 import { useRemix } from "../client/remix.ts";
 import { choiceNameOf, choiceOf } from "../client/submit/job.ts";
 import { toastWithUndo } from "../ui/toasts.tsx";
 import { type Aspect, aspects, createForm, type CreateForm, type SettingOverrides } from "./form.ts";
 import { pictureRoles } from "../client/references.ts";
+import { addToSeed, nearestAllowed, resolveSetting } from "../client/numbers.ts";
 import { readLoras } from "../jobs/params.ts";
 import { pictureInputs, referencesOf } from "./references.ts";
 
@@ -65,39 +66,6 @@ function strengthsOf({ references, settings }: CreateForm, { name, params }: Off
 
 /** Whether something is drawn from a prompt, or has to be written with a backslash. */
 export const isTemplate = (text: string): boolean => /[{}]|__|\\[{}|_]/.test(text);
-
-/** Random seeds have at most nine digits, so that a user can copy one by hand; workflows accept larger seeds. */
-const maxDrawnSeed = 1_000_000_000;
-
-export const randomSeed = (): number => Math.floor(Math.random() * maxDrawnSeed);
-
-/** `seed + by`; the number after the largest seed is 0. */
-export function addToSeed(seed: number, by: number): number {
-  const stepsToLargest = Number.MAX_SAFE_INTEGER - seed;
-  return by > stepsToLargest ? by - stepsToLargest - 1 : seed + by;
-}
-
-/** The user's number, moved into the range of the param, else the default. Undefined for a param without a number. */
-export function resolveSetting(
-  param: OfferedParam | undefined,
-  override: number | undefined,
-): number | undefined {
-  if (param === undefined || ["text", "seed", "loras"].includes(param.type)) return undefined;
-  if (override !== undefined) return nearestAllowed(override, param);
-  return typeof param.default === "number" ? param.default : undefined;
-}
-
-/** The nearest number that the param accepts: within `min` and `max`, and a multiple of its step. */
-export function nearestAllowed(value: number, param: OfferedParam): number {
-  const step = param.multipleOf ?? (param.type === "integer" ? 1 : 0);
-  const min = param.min ?? 0;
-  const max = param.max ?? Number.MAX_SAFE_INTEGER;
-  const bounded = Math.min(max, Math.max(min, value));
-  if (step === 0) return bounded;
-  const lowest = Math.ceil(min / step) * step;
-  const highest = Math.floor(max / step) * step;
-  return Math.min(highest, Math.max(lowest, Math.round(bounded / step) * step));
-}
 
 type WithParams = Pick<OfferedWorkflow, "params">;
 

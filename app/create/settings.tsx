@@ -1,122 +1,17 @@
 "use client";
-import { Dices, History, SlidersHorizontal } from "lucide-react";
+import { SlidersHorizontal } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useCallback, useState } from "react";
-import type { OfferedParam, OfferedWorkflow } from "../client/queries.ts";
+import { useState } from "react";
+import type { OfferedWorkflow } from "../client/queries.ts";
 import { OwnOnlyChoice } from "../parts/own-only.tsx";
-import { cx, IconButton } from "../ui/button.tsx";
-import { Segmented } from "../ui/fields.tsx";
-import { NumberInput } from "../ui/number-input.tsx";
-import { Slider } from "../ui/slider.tsx";
+import { NumberSetting, SeedChoice, useLacksText } from "../parts/run-settings.tsx";
+import { cx } from "../ui/button.tsx";
 import { Select } from "../ui/select.tsx";
 import { createForm, maxPictures, useForm } from "./form.ts";
-import { resolveSetting, chosenSize, nearestAllowed, randomSeed } from "./requests.ts";
+import { resolveSetting } from "../client/numbers.ts";
+import { chosenSize } from "./requests.ts";
 import { LoraChoice } from "./loras.tsx";
 import { SizeChoice } from "./size-choice.tsx";
-
-const maxNamed = 2;
-
-/** What a workflow lacks, as text; null when the workflow can run now. */
-function useLacksText(): (workflow: OfferedWorkflow) => string | null {
-  const t = useTranslations("workflows");
-  return useCallback(
-    ({ isLive, missing, vramGib }) => {
-      if (isLive) return null;
-      if (missing.length === 0) return t("noServer", { gib: vramGib });
-      const what = missing.slice(0, maxNamed).join(", ");
-      return missing.length > maxNamed
-        ? t("lacksMore", { what, count: missing.length - maxNamed })
-        : t("lacks", { what });
-    },
-    [t],
-  );
-}
-
-interface NumberSettingProps {
-  readonly label: string;
-  readonly param: OfferedParam;
-  readonly value: number;
-  readonly onChange: (value: number) => void;
-}
-
-/** A number setting with a slider and a text field. */
-function NumberSetting({ label, param, value, onChange }: NumberSettingProps) {
-  const step = param.multipleOf ?? (param.type === "integer" ? 1 : 0.1);
-  const setAllowed = (next: number) => onChange(nearestAllowed(Number(next.toFixed(2)), param));
-  return (
-    <div className="flex flex-col gap-0.5">
-      <div className="flex items-center justify-between gap-3">
-        <span aria-hidden className="text-xs font-medium">
-          {label}
-        </span>
-        <NumberInput
-          label={label}
-          value={value}
-          onChange={setAllowed}
-          className="h-7! w-16! px-2! text-end text-xs!"
-        />
-      </div>
-      <Slider
-        label={label}
-        value={value}
-        min={param.min ?? 0}
-        max={param.max ?? 100}
-        step={step}
-        onChange={setAllowed}
-      />
-    </div>
-  );
-}
-
-const toSeed = (seed: number) => Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, Math.round(seed)));
-
-interface SeedChoiceProps {
-  /** Seed of the newest picture; null without one. */
-  readonly lastSeed: number | null;
-}
-
-/** The seed: random for each picture, or fixed. */
-function SeedChoice({ lastSeed }: SeedChoiceProps) {
-  const t = useTranslations("create");
-  const { seed, count } = useForm();
-  return (
-    <div className="flex flex-col gap-2">
-      <div className="flex items-center justify-between gap-2">
-        <span className="text-xs font-medium">{t("seed")}</span>
-        <Segmented
-          label={t("seed")}
-          value={seed === null ? "random" : "fixed"}
-          onChange={(next) => createForm.set({ seed: next === "random" ? null : (lastSeed ?? randomSeed()) })}
-          options={[
-            { value: "random", label: t("seedRandom") },
-            { value: "fixed", label: t("seedFixed") },
-          ]}
-        />
-      </div>
-      {seed === null ? null : (
-        <div className="flex items-center gap-1">
-          <NumberInput
-            label={t("seedNumber")}
-            value={seed}
-            onChange={(next) => createForm.set({ seed: toSeed(next) })}
-            className="h-9! min-w-0 text-xs!"
-          />
-          <IconButton label={t("seedDraw")} onClick={() => createForm.set({ seed: randomSeed() })}>
-            <Dices aria-hidden />
-          </IconButton>
-          <IconButton
-            label={t("seedReuse")}
-            disabled={lastSeed === null}
-            onClick={() => lastSeed !== null && createForm.set({ seed: lastSeed })}
-          >
-            <History aria-hidden />
-          </IconButton>
-        </div>
-      )}
-      {seed !== null && count > 1 ? <p className="text-xs text-quiet">{t("seedCounts")}</p> : null}
-    </div>
-  );
-}
 
 interface WorkflowChoiceProps {
   readonly chosen: OfferedWorkflow;
@@ -211,7 +106,14 @@ export function SettingsPanel({ chosen, offered, lastSeed }: SettingsPanelProps)
         )}
         <StepsAndGuidance chosen={chosen} />
         <LoraChoice workflow={chosen} />
-        {chosen.params.seed === undefined ? null : <SeedChoice lastSeed={lastSeed} />}
+        {chosen.params.seed === undefined ? null : (
+          <SeedChoice
+            seed={form.seed}
+            onChange={(seed) => createForm.set({ seed })}
+            lastSeed={lastSeed}
+            count={form.count}
+          />
+        )}
       </div>
     </aside>
   );

@@ -1,31 +1,12 @@
 "use client";
-import { useQueries } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
-import type { SubmitInput } from "@atelier/server/jobs";
-import { api } from "../client/api.ts";
-import { keys, type OfferedWorkflow } from "../client/queries.ts";
+import type { OfferedWorkflow } from "../client/queries.ts";
+import { useRunTimes } from "../client/submit/run-times.ts";
 import { OwnOnlyChoice } from "../parts/own-only.tsx";
 import { useTimeText } from "../jobs/waiting-text.ts";
 import { Select } from "../ui/select.tsx";
 import { ChosenPrice, localChoice, needsMask, useOutfitEngine } from "./engine.tsx";
 import { outfitRequest, studio, useStudio } from "./state.ts";
-
-const staleMs = 60_000;
-
-/** The range of the run time of each request in ms; null without past runs. */
-function useRunTimes(requests: readonly (SubmitInput | null)[]) {
-  return useQueries({
-    queries: requests.map((request) => ({
-      queryKey: keys.estimate(request),
-      queryFn: () => (request === null ? null : api.jobs.estimate.query(request)),
-      enabled: request !== null,
-      staleTime: staleMs,
-      retry: false,
-    })),
-    combine: (answers) =>
-      answers.map(({ data }) => (data?.isPossible === true && data.runs > 0 ? data.runMs : null)),
-  });
-}
 
 const maxCharacters = 1_000;
 

@@ -218,6 +218,68 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     expect(sent).not.toContain("reference3");
   });
 
+  test("D1 Replace runs with the model, strength and seeds that were chosen, and reopens as it was left", async ({
+    page,
+  }) => {
+    const on = await openEditor(page);
+    await chooseMode(page, "Replace");
+    const model = page.getByRole("combobox", { name: "Model" });
+    const settings = page.getByRole("button", { name: /^Settings/ });
+    await drag(page, [on({ x: 100, y: 100 }), on({ x: 300, y: 200 })]);
+    await expect(model).toHaveText("Automatic", { timeout: serverFoundMs });
+    await page.getByRole("textbox", { name: "Prompt for the masked area" }).fill("moss");
+    await settings.click();
+    await expect(page.getByRole("slider", { name: "Strength" }), "Flux Fill takes none").toHaveCount(0);
+
+    await model.focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("option", { name: "Automatic" }).press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await expect(model).toHaveText("Stable Diffusion XL, soft inpaint");
+    await expect(
+      page.getByText(/^On your server with Stable Diffusion XL, soft inpaint, free\./),
+    ).toBeVisible();
+    await expect(settings).toHaveAccessibleName("Settings");
+    const strength = page.getByRole("textbox", { name: "Strength" });
+    await expect(strength).toHaveValue("0.85");
+    await strength.fill("0.1");
+    await strength.press("Enter");
+    await expect(strength, "the least that it takes").toHaveValue("0.6");
+    await page.getByRole("textbox", { name: "Negative prompt" }).fill("mushrooms");
+    await page.getByRole("radiogroup", { name: "Seed" }).getByRole("radio", { name: "Fixed" }).click();
+    const seed = page.getByRole("textbox", { name: "Seed, a number" });
+    await seed.fill("41");
+    await seed.press("Enter");
+    await expect(settings).toHaveAccessibleName("Settings changed");
+    expect(await findBarriers(page)).toEqual([]);
+
+    await expect(page.getByRole("status").filter({ hasText: /^Saved$/ })).toBeVisible();
+    await page.reload();
+    await expect(model).toHaveText("Stable Diffusion XL, soft inpaint");
+    await expect(settings).toHaveAccessibleName("Settings changed");
+    await page.getByRole("radio", { name: "2", exact: true }).click();
+    await page.getByRole("button", { name: "Replace with prompt", exact: true }).click();
+    const strip = page.getByRole("region", { name: "Candidates" });
+    await expect(strip.getByRole("button", { name: "Candidate 2" })).toBeVisible({ timeout: 120_000 });
+    const answer = await page.request.get("/api/v1/jobs?kind=inpaint");
+    const { items }: { items: readonly { params: { seed: number } }[] } = await answer.json();
+    const params = { prompt: "moss", negativePrompt: "mushrooms", strength: 0.6 };
+    expect(items.toSorted((a, b) => a.params.seed - b.params.seed)).toMatchObject(
+      [41, 42].map((each) => ({
+        workflow: "inpaint_any_differential",
+        params: { ...params, seed: each },
+      })),
+    );
+    await page.keyboard.press("Enter");
+
+    await page.getByRole("button", { name: "Reset", exact: true }).click();
+    await expect(settings).toBeFocused();
+    await expect(settings).toHaveAccessibleName("Settings");
+    await settings.press("Enter");
+    await expect(strength).toHaveValue("0.85");
+  });
+
   test("D2 things are selected by click, by a box and by words with the mouse, by a box from the keyboard too", async ({
     page,
   }) => {

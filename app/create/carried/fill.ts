@@ -3,7 +3,8 @@ import { pictureInputRoles } from "../../client/references.ts";
 import { choiceNameOf, choiceOf } from "../../client/submit/job.ts";
 import { maxPromptCharacters } from "../form.ts";
 import { readLoras } from "../../jobs/params.ts";
-import { type formOfJob, nearestAllowed } from "../requests.ts";
+import { nearestAllowed } from "../../client/numbers.ts";
+import type { formOfJob } from "../requests.ts";
 import type { FoundSettings } from "@atelier/server/carried";
 
 /** What Create cannot do as the file says. */

@@ -7,6 +7,8 @@ import { useSubmitBatch } from "../../client/submit/batch.ts";
 import type { Agreed } from "../../client/submit/agreement.ts";
 import { useFailureToast } from "../../ui/failures.ts";
 import { createJobSubmission, type Estimate, submitAgreed } from "../../client/submit/job.ts";
+import type { OfferedParam } from "../../client/queries.ts";
+import { addToSeed } from "../../client/numbers.ts";
 import { Segmented } from "../../ui/fields.tsx";
 import { useDollars } from "../../ui/hooks.ts";
 import type { Mark } from "../mask/marks.ts";
@@ -53,12 +55,22 @@ interface Wanted {
   /** What was shown of place and price, of one job. */
   readonly shown: Agreed | null;
   readonly count: number;
+  /** The range of their seeds. */
+  readonly seeds?: OfferedParam | undefined;
   readonly spent?: readonly Mark[] | undefined;
   /** Of the click: when the jobs are there, another version may be on the stage. */
   readonly onJob: OnJobs;
 }
 
 export type OnJobs = ReturnType<Runs["startOn"]>;
+
+/** The request of one of several candidates: a fixed seed rises by one for each, so that they differ. */
+export function candidateRequest(request: SubmitInput, at: number, seeds?: OfferedParam): SubmitInput {
+  const { params } = request;
+  if (params === undefined || !("seed" in params) || params.seed === undefined) return request;
+  // Safe cast: only the seed is another one.
+  return { ...request, params: { ...params, seed: addToSeed(params.seed, at, seeds) } } as SubmitInput;
+}
 
 /**
  * Starts one job, or several as one batch. Equal input after a lost answer starts nothing a second time. `onSettled`: the request
@@ -71,14 +83,14 @@ export function useCandidateRun(onSettled: ((error: unknown) => void) | undefine
   /** What the last request needs was uploaded or selected. */
   const isReady = useRef(false);
   return useMutation({
-    mutationFn: async ({ makeRequest, shown, count }: Wanted): Promise<readonly string[]> => {
+    mutationFn: async ({ makeRequest, shown, count, seeds }: Wanted): Promise<readonly string[]> => {
       isReady.current = false;
       const request = await makeRequest();
       isReady.current = true;
       if (count === 1) return (await submitAgreed(submission, [request], shown)).map(({ id }) => id);
       const priceUsd = shown?.maxPriceUsd;
       const { jobIds } = await batch.mutateAsync({
-        input: { jobs: Array.from({ length: count }, () => request) },
+        input: { jobs: Array.from({ length: count }, (_, at) => candidateRequest(request, at, seeds)) },
         shownUsd: priceUsd === undefined ? null : priceUsd * count,
       });
       return jobIds;

@@ -3,16 +3,24 @@ import { ImageIcon, PaintBucket, Scissors, Wand } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useCallback, useRef } from "react";
 import type { ImageView } from "@atelier/server/images";
-import { useWorkflows } from "../../client/cloud.ts";
 import { useCapability } from "../../client/queries.ts";
-import { choiceOf } from "../../client/submit/job.ts";
 import { ChoiceGrid } from "../../ui/choice-grid.tsx";
 import type { Mark } from "../mask/marks.ts";
 import { requestSelection } from "../tools/request-selection.ts";
 import { ColourChoice, PictureChoice } from "./ground-choice.tsx";
 import { useMask } from "./inpaint.tsx";
 import { grounds } from "./mode-settings.ts";
-import { findForPrompt, ModeAction, ModeHint, type ModeProps, PromptField, settingsOf } from "./parts.tsx";
+import {
+  ModeAction,
+  ModeHint,
+  type ModeProps,
+  paintsBy,
+  PromptField,
+  RunChoice,
+  settingsOf,
+  takesPictures,
+  useRun,
+} from "./parts.tsx";
 import { groundRequest } from "./requests.ts";
 import { usePictureUploads } from "../../pictures/picture-input.tsx";
 
@@ -30,7 +38,16 @@ function SetGround({ image, session, modes, isBusy, onJob }: ModeProps) {
   const isOff = capability?.available === false;
   const { what, colour, pictureId } = settings;
   const isPicture = what === "picture";
-  const request = groundRequest(image.id, settings);
+  const run = useRun({
+    modes,
+    mode: "background",
+    kind: "remove_background",
+    fits: (workflow) => takesPictures(workflow, ["image"]),
+    automatic: "server",
+  });
+  // A colour and a picture are laid behind on this computer.
+  const isPlain = what === "transparent";
+  const request = { ...groundRequest(image.id, settings), ...(isPlain ? run.choice : {}) };
   const obstacle = () => {
     if (isOff) return capability.reason ?? t("modes.none");
     if (!isPicture) return null;
@@ -57,6 +74,7 @@ function SetGround({ image, session, modes, isBusy, onJob }: ModeProps) {
           upload={upload}
         />
       ) : null}
+      {isPlain ? <RunChoice run={run} image={image} quoted={request} /> : null}
       <ModeAction
         icon={icon}
         label={label}
@@ -91,16 +109,19 @@ function PaintGround({ image, session, modes, isBusy, onJob, candidates }: ModeP
   const t = useTranslations("edit");
   const [settings, change] = settingsOf(modes, "background");
   const mask = useGroundMask(image);
-  const workflow = findForPrompt(useWorkflows("inpaint"), ["image", "mask"]);
+  const run = useRun({
+    modes,
+    mode: "background",
+    kind: "inpaint",
+    fits: (workflow) => paintsBy(workflow, ["image", "mask"]),
+    automatic: "best",
+  });
   const canSelect = useCapability("segment")?.means.includes("subject");
   const prompt = settings.prompt.trim();
-  const base = {
-    kind: "inpaint",
-    ...(workflow === undefined ? {} : choiceOf(workflow)),
-    params: { prompt },
-  } as const;
+  const base = { kind: "inpaint", ...run.choice, params: { prompt, ...run.params } } as const;
+  const quoted = { ...base, inputs: { image: image.id, mask: image.id } };
   const obstacle = () => {
-    if (workflow === undefined) return t("modes.replace.none");
+    if (run.used === undefined) return t("modes.replace.none");
     if (canSelect === false) return t("background.noSubject");
     return prompt === "" ? t("modes.promptMissing") : null;
   };
@@ -113,14 +134,16 @@ function PaintGround({ image, session, modes, isBusy, onJob, candidates }: ModeP
         value={settings.prompt}
         onChange={(text) => change({ prompt: text })}
       />
+      <RunChoice run={run} image={image} count={candidates.count} quoted={quoted} />
       <ModeAction
         icon={<Wand aria-hidden />}
         label={t("background.paint")}
         obstacle={obstacle()}
-        quoted={isPossible ? { ...base, inputs: { image: image.id, mask: image.id } } : null}
+        quoted={isPossible ? quoted : null}
         makeRequest={async () => ({ ...base, inputs: { image: image.id, mask: await mask.make() } })}
         onSettled={mask.settle}
         candidates={candidates}
+        seeds={run.used?.params.seed}
         spent={session.history.marks}
         isBusy={isBusy}
         onJob={onJob}

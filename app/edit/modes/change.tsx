@@ -8,14 +8,26 @@ import { Picture } from "../../pictures/picture.tsx";
 import { Spinner } from "../../ui/button.tsx";
 import { useFilePicker } from "../../uploads/drop.tsx";
 import { referenceRoles } from "./mode-settings.ts";
-import { findForPrompt, ModeAction, ModeHint, type ModeProps, PromptField, settingsOf } from "./parts.tsx";
+import {
+  findForPrompt,
+  ModeAction,
+  ModeHint,
+  type ModeProps,
+  paintsBy,
+  PromptField,
+  RunChoice,
+  settingsOf,
+  useRun,
+} from "./parts.tsx";
 import { changeRequest } from "./requests.ts";
 import { GalleryStrip } from "../../pictures/gallery-strip.tsx";
 import { TakesFiles, usePictureUploads } from "../../pictures/picture-input.tsx";
 
+const rolesWith = (references: number) => ["image", ...referenceRoles.slice(0, references)];
+
 /** The best live workflow for so many references. */
 export function findForReferences(workflows: readonly OfferedWorkflow[] | undefined, count: number) {
-  return findForPrompt(workflows, ["image", ...referenceRoles.slice(0, count)]);
+  return findForPrompt(workflows, rolesWith(count));
 }
 
 /** As many references as a live workflow takes. */
@@ -158,14 +170,20 @@ function useReferences({ modes, most }: Pick<ModeProps, "modes"> & { readonly mo
 export function ChangeMode({ image, session, modes, isBusy, onJob, candidates }: ModeProps) {
   const t = useTranslations("edit");
   const [{ prompt: text }, change] = settingsOf(modes, "change");
-  const workflows = useWorkflows("edit");
-  const most = mostReferences(workflows);
+  const most = mostReferences(useWorkflows("edit"));
   const { ids, add, remove, isUploading, upload } = useReferences({ modes, most });
-  const workflow = findForReferences(workflows, ids.length);
+  const run = useRun({
+    modes,
+    mode: "change",
+    kind: "edit",
+    fits: (workflow) => paintsBy(workflow, rolesWith(ids.length)),
+    automatic: "best",
+  });
   const prompt = text.trim();
-  const request = changeRequest(image.id, { prompt, referenceIds: ids }, workflow);
+  const base = changeRequest(image.id, { prompt, referenceIds: ids }, run.used);
+  const request = { ...base, params: { ...base.params, ...run.params } };
   const obstacle = () => {
-    if (workflow === undefined) return lackOfReferences(t, { count: ids.length, most });
+    if (run.used === undefined) return lackOfReferences(t, { count: ids.length, most });
     if (isUploading) return t("modes.change.sending");
     return prompt === "" ? t("modes.promptMissing") : null;
   };
@@ -187,13 +205,15 @@ export function ChangeMode({ image, session, modes, isBusy, onJob, candidates }:
         onAdd={add}
         onRemove={remove}
       />
+      <RunChoice run={run} image={image} count={candidates.count} quoted={request} />
       <ModeAction
         icon={<Wand aria-hidden />}
         label={t("change")}
         obstacle={obstacle()}
-        quoted={workflow === undefined || prompt === "" ? null : request}
+        quoted={run.used === undefined || prompt === "" ? null : request}
         makeRequest={() => request}
         candidates={candidates}
+        seeds={run.used?.params.seed}
         spent={session.history.marks}
         isBusy={isBusy}
         onJob={onJob}

@@ -6,7 +6,17 @@ import { useCapability } from "../../client/queries.ts";
 import { useUpscaleOffer } from "../../pictures/quick-actions.tsx";
 import { Segmented } from "../../ui/fields.tsx";
 import type { ModeSettings } from "./mode-settings.ts";
-import { findForScale, ModeAction, ModeHint, type ModeProps, settingsOf } from "./parts.tsx";
+import {
+  findForScale,
+  ModeAction,
+  ModeHint,
+  type ModeProps,
+  RunChoice,
+  settingsOf,
+  takesPictures,
+  upscalesBy,
+  useRun,
+} from "./parts.tsx";
 import { facesRequest, upscaleRequest } from "./requests.ts";
 
 type EnhanceSettings = ModeSettings["enhance"];
@@ -66,7 +76,18 @@ function Upscale({ image, session, modes, isBusy, onJob }: ModeProps) {
   const byFour = useUpscaleByFour();
   const scale = byFour.isPossible ? settings.scale : 2;
   const offer = useUpscaleOffer(image, scale);
-  const request = upscaleRequest(image.id, scale, scale === 4 ? byFour.workflow : undefined);
+  const run = useRun({
+    modes,
+    mode: "enhance",
+    kind: "upscale",
+    fits: (workflow) =>
+      takesPictures(workflow, ["image"]) &&
+      upscalesBy(workflow, scale) &&
+      workflow.params.prompt?.required !== true,
+    automatic: "server",
+  });
+  const base = upscaleRequest(image.id, scale, run.used ?? (scale === 4 ? byFour.workflow : undefined));
+  const request = { ...base, params: { ...base.params, ...run.params } };
   return (
     <>
       <div className="flex min-h-9 items-center justify-between gap-2">
@@ -75,6 +96,7 @@ function Upscale({ image, session, modes, isBusy, onJob }: ModeProps) {
           <ScaleChoice scale={scale} onChange={(next) => change({ scale: next })} />
         ) : null}
       </div>
+      <RunChoice run={run} image={image} quoted={request} />
       <ModeAction
         icon={<Maximize2 aria-hidden />}
         label={t("upscale", { scale })}
@@ -89,14 +111,22 @@ function Upscale({ image, session, modes, isBusy, onJob }: ModeProps) {
   );
 }
 
-function RestoreFaces({ image, session, isBusy, onJob }: ModeProps) {
+function RestoreFaces({ image, session, modes, isBusy, onJob }: ModeProps) {
   const t = useTranslations("edit");
   const capability = useCapability("restore_faces");
-  const request = facesRequest(image.id);
+  const run = useRun({
+    modes,
+    mode: "enhance",
+    kind: "restore_faces",
+    fits: (workflow) => takesPictures(workflow, ["image"]),
+    automatic: "server",
+  });
+  const request = { ...facesRequest(image.id), ...run.choice };
   const isOff = capability?.available !== true;
   return (
     <>
       <p className="text-xs text-quiet">{t("restoreFacesHint")}</p>
+      <RunChoice run={run} image={image} quoted={request} />
       <ModeAction
         icon={<ScanFace aria-hidden />}
         label={t("restoreFaces")}

@@ -1,7 +1,6 @@
 "use client";
 import { Expand } from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
-import { useWorkflows } from "../../client/cloud.ts";
 import { useCapability } from "../../client/queries.ts";
 import { NumberInput } from "../../ui/number-input.tsx";
 import { useGround } from "../expand/expand-stage.tsx";
@@ -22,7 +21,16 @@ import {
   withSide,
 } from "../expand/frame.ts";
 import type { Shape } from "../frame/rect.ts";
-import { ModeAction, ModeHint, type ModeProps, PromptField, settingsOf } from "./parts.tsx";
+import {
+  ModeAction,
+  ModeHint,
+  type ModeProps,
+  PromptField,
+  RunChoice,
+  settingsOf,
+  takesPictures,
+  useRun,
+} from "./parts.tsx";
 import { RatioChoice, TallButton } from "./shape-choice.tsx";
 import { StepButtons } from "./steps.tsx";
 
@@ -66,27 +74,40 @@ function useLimitText({ sidePx, pixels, size }: Ground, margins: Margins) {
   return (limit: "sidePx" | "pixels", how: "broken" | "reached") => t(`${how}.${limit}`, values);
 }
 
+function useExpandRun(modes: ModeProps["modes"]) {
+  const run = useRun({
+    modes,
+    mode: "expand",
+    kind: "expand",
+    fits: (workflow) => takesPictures(workflow, ["image"]),
+    automatic: "settings",
+  });
+  const makers = run.chosen === undefined ? run.options : [run.chosen];
+  // Without a live engine the job may wait for one that does.
+  const takesPrompt = makers.length === 0 || makers.some(({ params }) => params.prompt !== undefined);
+  return { run, takesPrompt };
+}
+
 /** Expand: the picture grows beyond its sides, filled with what continues it or with what the prompt says. */
 export function ExpandMode({ image, session, modes, isBusy, onJob, candidates }: ModeProps) {
   const t = useTranslations("edit.expand");
   const [settings, change] = settingsOf(modes, "expand");
   const capability = useCapability("expand");
-  const workflows = useWorkflows("expand")?.filter(({ isLive }) => isLive);
+  const { run, takesPrompt } = useExpandRun(modes);
   const ground = useGround(image);
   const limitText = useLimitText(ground, settings);
   const frame = expansionOf(settings);
   const step = (next: Expansion) => modes.step("expand", next);
   const reshape = (shape: Shape) => step(reshaped(ground.size, frame, shape));
-  // Without a live engine the job may wait for one that does.
-  const takesPrompt = workflows?.some(({ params }) => params.prompt !== undefined) ?? true;
   const prompt = takesPrompt ? settings.prompt.trim() : "";
   const isOff = capability?.available === false;
   const broken = brokenLimit(ground, settings);
   const reached = broken === null ? reachedLimit(ground, settings) : null;
   const request = {
     kind: "expand",
-    params: { ...marginsOf(settings), ...(prompt === "" ? {} : { prompt }) },
+    params: { ...marginsOf(settings), ...(prompt === "" ? {} : { prompt }), ...run.params },
     inputs: { image: image.id },
+    ...run.choice,
   } as const;
   const obstacle = () => {
     if (isOff) return capability.reason ?? t("none");
@@ -119,6 +140,12 @@ export function ExpandMode({ image, session, modes, isBusy, onJob, candidates }:
       ) : (
         <p className="text-xs text-quiet">{t("noPrompt")}</p>
       )}
+      <RunChoice
+        run={run}
+        image={image}
+        count={candidates.count}
+        quoted={isGrown(settings) ? request : null}
+      />
       <ModeAction
         icon={<Expand aria-hidden />}
         label={t("apply")}
@@ -126,6 +153,7 @@ export function ExpandMode({ image, session, modes, isBusy, onJob, candidates }:
         quoted={isPossible ? request : null}
         makeRequest={() => request}
         candidates={candidates}
+        seeds={run.used?.params.seed}
         spent={session.history.marks}
         isBusy={isBusy}
         onJob={onJob}

@@ -3,13 +3,21 @@ import { Eraser, PaintbrushVertical } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useRef } from "react";
 import type { ImageView } from "@atelier/server/images";
-import { useWorkflows } from "../../client/cloud.ts";
 import { failureOf, NotWanted } from "../../ui/failures.ts";
 import { useCapability } from "../../client/queries.ts";
-import { choiceOf } from "../../client/submit/job.ts";
 import { uploadMask } from "../mask/export.ts";
 import { hasPaint, type Mark } from "../mask/marks.ts";
-import { findForPrompt, ModeAction, ModeHint, type ModeProps, PromptField, settingsOf } from "./parts.tsx";
+import {
+  ModeAction,
+  ModeHint,
+  type ModeProps,
+  paintsBy,
+  PromptField,
+  RunChoice,
+  settingsOf,
+  takesPictures,
+  useRun,
+} from "./parts.tsx";
 
 interface SentMask {
   readonly imageId: string;
@@ -38,27 +46,36 @@ export function useMask(image: ImageView) {
 /** Before it is painted a mask is named by its picture, whose size it will have. */
 const inputsForQuote = ({ id }: ImageView) => ({ image: id, mask: id });
 
+const maskRoles = ["image", "mask"];
+
 /** Remove: what is marked goes, what is around it closes over it. */
-export function RemoveMode({ image, session, isBusy, onJob }: ModeProps) {
+export function RemoveMode({ image, session, modes, isBusy, onJob }: ModeProps) {
   const t = useTranslations("edit");
   const mask = useMask(image);
   const capability = useCapability("inpaint");
+  const run = useRun({
+    modes,
+    mode: "remove",
+    kind: "inpaint",
+    fits: (workflow) => takesPictures(workflow, maskRoles) && workflow.params.prompt?.required !== true,
+    automatic: "server",
+  });
   const { history } = session;
   const { marks } = history;
   const isOff = capability?.available === false;
   const missing = hasPaint(history, image) ? null : t("removeHint");
+  const base = { kind: "inpaint", params: run.params, ...run.choice } as const;
+  const quoted = { ...base, inputs: inputsForQuote(image) };
   return (
     <>
       <ModeHint mode="remove" />
+      <RunChoice run={run} image={image} quoted={quoted} />
       <ModeAction
         icon={<Eraser aria-hidden />}
         label={t("removeObject")}
         obstacle={isOff ? (capability.reason ?? t("modes.none")) : missing}
-        quoted={isOff ? null : { kind: "inpaint", inputs: inputsForQuote(image) }}
-        makeRequest={async () => ({
-          kind: "inpaint",
-          inputs: { image: image.id, mask: await mask.send(marks) },
-        })}
+        quoted={isOff ? null : quoted}
+        makeRequest={async () => ({ ...base, inputs: { image: image.id, mask: await mask.send(marks) } })}
         spent={marks}
         onSettled={mask.settle}
         isBusy={isBusy}
@@ -73,17 +90,20 @@ export function ReplaceMode({ image, session, modes, isBusy, onJob, candidates }
   const t = useTranslations("edit");
   const mask = useMask(image);
   const [settings, change] = settingsOf(modes, "replace");
-  const workflow = findForPrompt(useWorkflows("inpaint"), ["image", "mask"]);
+  const run = useRun({
+    modes,
+    mode: "replace",
+    kind: "inpaint",
+    fits: (workflow) => paintsBy(workflow, maskRoles),
+    automatic: "best",
+  });
   const { history } = session;
   const { marks } = history;
   const prompt = settings.prompt.trim();
-  const base = {
-    kind: "inpaint",
-    params: { prompt },
-    ...(workflow === undefined ? {} : choiceOf(workflow)),
-  } as const;
+  const base = { kind: "inpaint", params: { prompt, ...run.params }, ...run.choice } as const;
+  const quoted = { ...base, inputs: inputsForQuote(image) };
   const obstacle = () => {
-    if (workflow === undefined) return t("modes.replace.none");
+    if (run.used === undefined) return t("modes.replace.none");
     if (!hasPaint(history, image)) return t(modes.remixId === null ? "repaintHint" : "repaintAgainHint");
     return prompt === "" ? t("modes.promptMissing") : null;
   };
@@ -96,15 +116,17 @@ export function ReplaceMode({ image, session, modes, isBusy, onJob, candidates }
         value={settings.prompt}
         onChange={(text) => change({ prompt: text })}
       />
+      <RunChoice run={run} image={image} count={candidates.count} quoted={quoted} />
       <ModeAction
         icon={<PaintbrushVertical aria-hidden />}
         label={t("repaint")}
         obstacle={obstacle()}
-        quoted={workflow === undefined || prompt === "" ? null : { ...base, inputs: inputsForQuote(image) }}
+        quoted={run.used === undefined || prompt === "" ? null : quoted}
         makeRequest={async () => ({ ...base, inputs: { image: image.id, mask: await mask.send(marks) } })}
         spent={marks}
         onSettled={mask.settle}
         candidates={candidates}
+        seeds={run.used?.params.seed}
         isBusy={isBusy}
         onJob={onJob}
       />

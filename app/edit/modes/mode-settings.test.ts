@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { newEdit } from "../document/state.ts";
 import { keptModes, modesOf, newModes, withModes } from "./mode-settings.ts";
+import { noRun } from "./run.ts";
 
-const job = { params: {}, inputs: [] };
+const job = { params: {}, inputs: [], workflow: null, model: null };
 
 test("the mode of a job is chosen again with what it was set to", () => {
   expect(modesOf({ ...job, kind: "inpaint" })).toEqual(newModes);
@@ -15,7 +16,7 @@ test("the mode of a job is chosen again with what it was set to", () => {
     { role: "reference2", imageId: "three" },
     { role: "reference", imageId: "two" },
   ] as const;
-  expect(modesOf({ kind: "edit", params: { prompt: "night" }, inputs: [...inputs] })).toMatchObject({
+  expect(modesOf({ ...job, kind: "edit", params: { prompt: "night" }, inputs: [...inputs] })).toMatchObject({
     mode: "change",
     settings: { change: { prompt: "night", referenceIds: ["two", "three"] } },
   });
@@ -25,18 +26,38 @@ test("the mode of a job is chosen again with what it was set to", () => {
   });
   expect(
     modesOf({ ...job, kind: "expand", params: { left: 64, top: 0, prompt: "sky" } }).settings.expand,
-  ).toEqual({ left: 64, top: 0, right: 0, bottom: 0, ratio: "free", isTall: false, prompt: "sky" });
+  ).toEqual({ ...noRun, left: 64, top: 0, right: 0, bottom: 0, ratio: "free", isTall: false, prompt: "sky" });
   expect(modesOf({ ...job, kind: "restore_faces" }).settings.enhance.what).toBe("faces");
   expect(modesOf({ ...job, kind: "remove_background" })).toEqual({ ...newModes, mode: "background" });
   const onColour = modesOf({ ...job, kind: "remove_background", params: { colour: "#AA00ff" } });
   expect(onColour.settings.background).toMatchObject({ what: "colour", colour: "#aa00ff" });
   const onPicture = modesOf({
+    ...job,
     kind: "remove_background",
     params: { position: { x: 0.2, y: 0.2 } },
     inputs: [{ role: "background", imageId: "wall" }],
   });
   expect(onPicture.settings.background).toMatchObject({ what: "picture", pictureId: "wall", position: 0.2 });
   expect(modesOf({ ...job, kind: "text_to_image", params: { prompt: "a hill" } })).toEqual(newModes);
+});
+
+test("what a job ran with is set again: its workflow or model, and the settings that it got", () => {
+  const params = { prompt: "moss", negativePrompt: "text", strength: 0.7, steps: 8, seed: 4, width: 64 };
+  const run = { negativePrompt: "text", seed: 4 };
+  const numbers = { strength: 0.7, steps: 8 };
+  expect(modesOf({ ...job, kind: "inpaint", params, workflow: "fill" }).settings.replace).toEqual({
+    ...run,
+    prompt: "moss",
+    models: { inpaint: "fill" },
+    numbers: { fill: numbers },
+  });
+  expect(modesOf({ ...job, kind: "edit", params, model: "fine" }).settings.change).toMatchObject({
+    ...run,
+    models: { edit: "cloud/fine" },
+    numbers: { "cloud/fine": numbers },
+  });
+  const here = modesOf({ ...job, kind: "inpaint", params: { seed: 4 } });
+  expect(here.settings.remove).toEqual({ ...noRun, seed: 4 });
 });
 
 test("an edit is opened in the mode and with the settings it was left with, also by a version that knew less or more", () => {
@@ -51,7 +72,8 @@ test("an edit is opened in the mode and with the settings it was left with, also
 
 test("of stored settings only what fits is taken, member by member", () => {
   const settings = {
-    replace: { prompt: 7 },
+    remove: { models: "all", numbers: { a: { steps: "4" } }, seed: -1, negativePrompt: "blur" },
+    replace: { prompt: 7, models: { inpaint: "fill" }, numbers: { fill: { steps: 4 } }, seed: 1.5 },
     change: { prompt: "night", referenceIds: ["../other"] },
     expand: { left: -4, top: 12.5, right: 16, bottom: null, ratio: "7:1", isTall: true, prompt: "sky" },
     enhance: "faces",
@@ -64,7 +86,9 @@ test("of stored settings only what fits is taken, member by member", () => {
   const begun = newModes.settings;
   expect(read).toEqual({
     ...begun,
-    change: { prompt: "night", referenceIds: [] },
+    remove: { ...noRun, negativePrompt: "blur" },
+    replace: { ...noRun, prompt: "", models: { inpaint: "fill" }, numbers: { fill: { steps: 4 } } },
+    change: { ...noRun, prompt: "night", referenceIds: [] },
     expand: { ...begun.expand, right: 16, isTall: true, prompt: "sky" },
     adjust: { ...begun.adjust, contrast: 20 },
     crop: { ...begun.crop, angle: 12, mirror: true },
@@ -78,7 +102,14 @@ test("what every mode was set to is read as it was stored, and members of a late
   const set = {
     ...settings,
     crop: { ...settings.crop, frame, kept: { left: 0, top: 1, width: 2, height: 3 } },
-    change: { prompt: "x", referenceIds: ["6f0c6c0e-7c53-4c53-8a5b-2f8f0d6a3f11"] },
+    change: {
+      models: { edit: "cloud/fine" },
+      negativePrompt: "text",
+      seed: 7,
+      numbers: { "cloud/fine": { strength: 0.5, guidance: 3 } },
+      prompt: "x",
+      referenceIds: ["6f0c6c0e-7c53-4c53-8a5b-2f8f0d6a3f11"],
+    },
     expand: { ...settings.expand, left: 4_096, ratio: "16:9", isTall: true },
   } as const;
   const edit = withModes(

@@ -6,13 +6,14 @@ import { type CropSettings, fromParams, noCrop } from "../crop/frame.ts";
 import type { OpenEdit } from "../document/state.ts";
 import { type ExpandSettings, fromParams as grownBy, noExpansion } from "../expand/frame.ts";
 import { ratioNames } from "../frame/rect.ts";
+import { noRun, runMembers, runOfJob, type RunSettings } from "./run.ts";
 
 /** What references are given as, in their order. */
 export const referenceRoles = ["reference", "reference2", "reference3"] as const satisfies InputRole[];
 
 export const grounds = ["transparent", "colour", "picture", "prompt"] as const;
 
-export interface BackgroundSettings {
+export interface BackgroundSettings extends RunSettings {
   readonly what: (typeof grounds)[number];
   /** As `#rrggbb`. */
   readonly colour: string;
@@ -24,18 +25,20 @@ export interface BackgroundSettings {
 
 /** What each mode was set to. Plain values, so that an edit can be stored and opened elsewhere. */
 export interface ModeSettings {
-  readonly remove: Readonly<Record<string, never>>;
-  readonly replace: { readonly prompt: string };
-  readonly change: { readonly prompt: string; readonly referenceIds: readonly string[] };
-  readonly expand: ExpandSettings;
+  readonly remove: RunSettings;
+  readonly replace: RunSettings & { readonly prompt: string };
+  readonly change: RunSettings & { readonly prompt: string; readonly referenceIds: readonly string[] };
+  readonly expand: RunSettings & ExpandSettings;
   readonly background: BackgroundSettings;
-  readonly enhance: { readonly what: "upscale" | "faces"; readonly scale: 2 | 4 };
+  readonly enhance: RunSettings & { readonly what: "upscale" | "faces"; readonly scale: 2 | 4 };
   readonly adjust: Adjustments;
   readonly crop: CropSettings;
   readonly restore: { readonly from: "first" | "before" };
 }
 
 export type ModeId = keyof ModeSettings;
+/** Modes whose run can be chosen. */
+export type RunMode = "remove" | "replace" | "change" | "expand" | "background" | "enhance";
 
 export interface ModeState {
   readonly mode: ModeId;
@@ -46,12 +49,19 @@ const middle = 0.5;
 
 /** The settings of a new edit. */
 const begun: ModeSettings = {
-  remove: {},
-  replace: { prompt: "" },
-  change: { prompt: "", referenceIds: [] },
-  expand: { ...noExpansion, prompt: "" },
-  background: { what: "transparent", colour: "#ffffff", pictureId: null, position: middle, prompt: "" },
-  enhance: { what: "upscale", scale: 2 },
+  remove: noRun,
+  replace: { ...noRun, prompt: "" },
+  change: { ...noRun, prompt: "", referenceIds: [] },
+  expand: { ...noRun, ...noExpansion, prompt: "" },
+  background: {
+    ...noRun,
+    what: "transparent",
+    colour: "#ffffff",
+    pictureId: null,
+    position: middle,
+    prompt: "",
+  },
+  enhance: { ...noRun, what: "upscale", scale: 2 },
   adjust: neutral,
   crop: noCrop,
   restore: { from: "first" },
@@ -70,18 +80,31 @@ type Members<Settings> = { readonly [Member in keyof Settings]: z.ZodMiniType<Se
 
 /** What each member of each mode's settings may be. */
 const members: { readonly [Mode in ModeId]: Members<ModeSettings[Mode]> } = {
-  remove: {},
-  replace: { prompt: z.string() },
-  change: { prompt: z.string(), referenceIds: z.array(z.uuid()).check(z.maxLength(referenceRoles.length)) },
-  expand: { ...shape, left: wholePx, top: wholePx, right: wholePx, bottom: wholePx, prompt: z.string() },
+  remove: runMembers,
+  replace: { ...runMembers, prompt: z.string() },
+  change: {
+    ...runMembers,
+    prompt: z.string(),
+    referenceIds: z.array(z.uuid()).check(z.maxLength(referenceRoles.length)),
+  },
+  expand: {
+    ...runMembers,
+    ...shape,
+    left: wholePx,
+    top: wholePx,
+    right: wholePx,
+    bottom: wholePx,
+    prompt: z.string(),
+  },
   background: {
+    ...runMembers,
     what: z.enum(grounds),
     colour: z.string().check(z.regex(/^#[\da-f]{6}$/)),
     pictureId: id,
     position: z.number().check(z.minimum(0), z.maximum(1)),
     prompt: z.string(),
   },
-  enhance: { what: z.enum(["upscale", "faces"]), scale: z.literal([2, 4]) },
+  enhance: { ...runMembers, what: z.enum(["upscale", "faces"]), scale: z.literal([2, 4]) },
   adjust: {
     light: adjustment,
     contrast: adjustment,
@@ -134,7 +157,7 @@ export function withModes(edit: OpenEdit, { mode, settings }: ModeState): OpenEd
   return { ...edit, mode, settings: kept };
 }
 
-type Source = Pick<JobView, "kind" | "params" | "inputs">;
+type Source = Pick<JobView, "kind" | "params" | "inputs" | "workflow" | "model">;
 
 const promptOf = ({ params }: Source) => (typeof params.prompt === "string" ? params.prompt : "");
 
@@ -155,16 +178,21 @@ function groundOf(job: Source): Partial<BackgroundSettings> {
 }
 
 const modesByKind: Partial<Record<JobKind, (job: Source) => ModeState>> = {
-  inpaint: (job) => (promptOf(job) === "" ? newModes : withMode("replace", { prompt: promptOf(job) })),
+  inpaint: (job) =>
+    promptOf(job) === ""
+      ? withMode("remove", runOfJob(job))
+      : withMode("replace", { ...runOfJob(job), prompt: promptOf(job) }),
   edit: (job) =>
     withMode("change", {
+      ...runOfJob(job),
       prompt: promptOf(job),
       referenceIds: referenceRoles.flatMap((role) => givenOf(job, role) ?? []),
     }),
-  expand: (job) => withMode("expand", { ...grownBy(job.params), prompt: promptOf(job) }),
-  upscale: ({ params }) => withMode("enhance", { what: "upscale", scale: params.scale === 4 ? 4 : 2 }),
-  restore_faces: () => withMode("enhance", { what: "faces" }),
-  remove_background: (job) => withMode("background", groundOf(job)),
+  expand: (job) => withMode("expand", { ...runOfJob(job), ...grownBy(job.params), prompt: promptOf(job) }),
+  upscale: (job) =>
+    withMode("enhance", { ...runOfJob(job), what: "upscale", scale: job.params.scale === 4 ? 4 : 2 }),
+  restore_faces: (job) => withMode("enhance", { ...runOfJob(job), what: "faces" }),
+  remove_background: (job) => withMode("background", { ...runOfJob(job), ...groundOf(job) }),
   adjust: ({ params }) =>
     withMode("adjust", Object.fromEntries(adjustments.map((name) => [name, Number(params[name] ?? 0)]))),
   crop: ({ params }) => withMode("crop", fromParams(params)),

@@ -15,18 +15,32 @@ import { useTranslations } from "next-intl";
 import type { ComponentType } from "react";
 import { OwnOnlyChoice } from "../../parts/own-only.tsx";
 import { Radio, RadioGroup } from "../../ui/radio.tsx";
+import { useFailureToast } from "../../ui/failures.ts";
+import { later, useFirstSign } from "../../ui/later.tsx";
 import { useCentred } from "../../ui/scrolling.ts";
-import { AdjustMode } from "./adjust.tsx";
-import { BackgroundMode } from "./background.tsx";
 import { ChangeMode } from "./change.tsx";
-import { CropMode } from "./crop.tsx";
-import { EnhanceMode } from "./enhance.tsx";
 import { RemoveMode, ReplaceMode } from "./inpaint.tsx";
-import { ExpandMode } from "./expand.tsx";
 import type { ModeId } from "./mode-settings.ts";
 import type { ModeSession } from "./mode-state.ts";
 import type { ModeProps } from "./parts.tsx";
 import { RestoreMode } from "./restore.tsx";
+
+const AdjustBody = later(async () => (await import("./adjust.tsx")).AdjustMode);
+const BackgroundBody = later(async () => (await import("./background.tsx")).BackgroundMode);
+const CropBody = later(async () => (await import("./crop.tsx")).CropMode);
+const EnhanceBody = later(async () => (await import("./enhance.tsx")).EnhanceMode);
+const ExpandBody = later(async () => (await import("./expand.tsx")).ExpandMode);
+
+/** With the first sign of a person the code of all modes is loaded, before one can be chosen. */
+function loadModes(): void {
+  for (const { preload } of [AdjustBody, BackgroundBody, CropBody, EnhanceBody, ExpandBody]) preload();
+}
+
+function loaded(Body: typeof CropBody): ComponentType<ModeProps> {
+  return function Loaded(props) {
+    return <Body isWanted onFailure={useFailureToast()} props={props} />;
+  };
+}
 
 interface Mode {
   readonly icon: LucideIcon;
@@ -42,12 +56,12 @@ const modes: Readonly<Record<ModeId, Mode>> = {
   remove: { icon: Eraser, Body: RemoveMode },
   replace: { icon: PaintbrushVertical, Body: ReplaceMode },
   change: { icon: Wand, Body: ChangeMode },
-  expand: { icon: Expand, Body: ExpandMode },
-  background: { icon: ImageOff, Body: BackgroundMode },
+  expand: { icon: Expand, Body: loaded(ExpandBody) },
+  background: { icon: ImageOff, Body: loaded(BackgroundBody) },
   restore: { icon: History, Body: RestoreMode },
-  enhance: { icon: Sparkles, Body: EnhanceMode },
-  adjust: { icon: SlidersHorizontal, Body: AdjustMode },
-  crop: { icon: Crop, Body: CropMode },
+  enhance: { icon: Sparkles, Body: loaded(EnhanceBody) },
+  adjust: { icon: SlidersHorizontal, Body: loaded(AdjustBody) },
+  crop: { icon: Crop, Body: loaded(CropBody) },
 };
 
 // Safe cast: the keys of a record of modes.
@@ -86,6 +100,7 @@ export function Modes(props: ModeProps) {
   const t = useTranslations("edit.modes");
   const { mode } = props.modes.state;
   const { Body } = modes[mode];
+  useFirstSign(loadModes);
   return (
     <>
       <ModePicker {...props.modes} />

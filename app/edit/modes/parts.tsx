@@ -2,11 +2,15 @@
 import { useTranslations } from "next-intl";
 import type { ReactNode } from "react";
 import type { ImageView } from "@atelier/server/images";
+import type { JobKind } from "@atelier/server/engines";
 import type { SubmitInput } from "@atelier/server/jobs";
-import type { OfferedWorkflow } from "../../client/queries.ts";
-import { agreedTo, useEstimate } from "../../client/submit/job.ts";
+import { useWorkflows } from "../../client/cloud.ts";
+import type { OfferedParam, OfferedWorkflow } from "../../client/queries.ts";
+import { agreedTo, choiceOf, useEstimate } from "../../client/submit/job.ts";
 import { RunButton } from "../../parts/run-button.tsx";
 import { OfferLine } from "../../jobs/offer-line.tsx";
+import { useFailureToast } from "../../ui/failures.ts";
+import { later } from "../../ui/later.tsx";
 import {
   type CandidateChoice,
   CandidateCount,
@@ -15,8 +19,9 @@ import {
 } from "../document/candidate-run.tsx";
 import type { Mark } from "../mask/marks.ts";
 import type { EditorSession } from "../session.ts";
-import type { ModeId } from "./mode-settings.ts";
+import type { ModeId, RunMode } from "./mode-settings.ts";
 import type { ModeSession } from "./mode-state.ts";
+import { paramsOfRun, type RunSettings, runsOf } from "./run.ts";
 
 /** What every mode's body gets. */
 export interface ModeProps {
@@ -49,6 +54,8 @@ interface ModeActionProps extends Pick<ModeProps, "isBusy" | "onJob"> {
   readonly spent?: readonly Mark[];
   /** Offers several results; missing where all would be the same. */
   readonly candidates?: CandidateChoice;
+  /** The range of the seeds of several results. */
+  readonly seeds?: OfferedParam | undefined;
   /** The request was answered, or failed with this error. */
   readonly onSettled?: (error: unknown) => void;
 }
@@ -71,7 +78,9 @@ export function ModeAction(props: ModeActionProps) {
       <RunButton
         canRun={obstacle === null && isPossible && !run.isPending}
         isBusy={isBusy || run.isPending}
-        onRun={() => run.mutate({ makeRequest, shown: agreedTo(answer), count, spent, onJob })}
+        onRun={() =>
+          run.mutate({ makeRequest, shown: agreedTo(answer), count, spent, onJob, seeds: props.seeds })
+        }
         className="w-full px-3! sm:max-wide:max-w-80 sm:max-wide:self-center"
       >
         {icon}
@@ -110,17 +119,85 @@ export function ModeHint({ mode }: { readonly mode: ModeId }) {
   return <p className="text-xs text-quiet">{t(`${mode}.hint`)}</p>;
 }
 
+/** Whether it takes these pictures and needs no others. */
+export function takesPictures({ inputs }: OfferedWorkflow, roles: readonly string[]): boolean {
+  return (
+    roles.every((role) => inputs.some((input) => input.role === role)) &&
+    inputs.every(({ role, required }) => !required || roles.includes(role))
+  );
+}
+
 /** The best live workflow that takes a prompt and exactly these pictures. */
 export function findForPrompt(
   workflows: readonly OfferedWorkflow[] | undefined,
   roles: readonly string[],
 ): OfferedWorkflow | undefined {
-  return workflows?.find(
-    ({ isLive, params, inputs }) =>
-      isLive &&
-      params.prompt !== undefined &&
-      roles.every((role) => inputs.some((input) => input.role === role)) &&
-      inputs.every(({ role, required }) => !required || roles.includes(role)),
+  return workflows?.find((workflow) => workflow.isLive && paintsBy(workflow, roles));
+}
+
+/** Whether it takes a prompt and exactly these pictures. */
+export function paintsBy(workflow: OfferedWorkflow, roles: readonly string[]): boolean {
+  return workflow.params.prompt !== undefined && takesPictures(workflow, roles);
+}
+
+interface RunInput extends Pick<ModeProps, "modes"> {
+  readonly mode: RunMode;
+  readonly kind: JobKind;
+  /** Whether a workflow or model can do what the mode is set to. */
+  readonly fits: (workflow: OfferedWorkflow) => boolean;
+  /**
+   * Without a choice: `best` is the first that fits; `server` what the server chooses, which may be another engine; `settings` the
+   * same as long as no setting is changed, since these are of the first that fits.
+   */
+  readonly automatic: "best" | "settings" | "server";
+}
+
+/** What the next run of a mode is made with: what can be chosen, what was, and what of it the request gets. */
+export function useRun({ modes, mode, kind, fits, automatic }: RunInput) {
+  const settings: RunSettings = modes.state.settings[mode];
+  const change = (changes: Partial<RunSettings>) => modes.change(mode, changes);
+  const wanted = settings.models[kind];
+  const { options, chosen, lost } = runsOf({ offered: useWorkflows(kind), fits, wanted });
+  const used = chosen ?? (automatic === "server" ? undefined : options[0]);
+  const params = paramsOfRun(settings, used);
+  const isNamed = chosen !== undefined || automatic === "best" || Object.keys(params).length > 0;
+  return {
+    kind,
+    automatic,
+    settings,
+    change,
+    options,
+    chosen,
+    lost,
+    /** Whose settings are shown; undefined where the server chooses, or nothing fits. */
+    used,
+    params,
+    choice: used !== undefined && isNamed ? choiceOf(used) : {},
+  };
+}
+
+export type ModeRun = ReturnType<typeof useRun>;
+
+const RunPanel = later(async () => (await import("./run-panel.tsx")).RunPanel);
+
+export interface RunChoiceProps {
+  readonly run: ModeRun;
+  readonly image: ImageView;
+  /** How many pictures a click makes. Default: 1. */
+  readonly count?: number;
+  /** A request of this mode, to ask how long each choice takes; null where something is missing. */
+  readonly quoted: SubmitInput | null;
+}
+
+/** What makes the picture, and with which settings. */
+export function RunChoice(props: RunChoiceProps) {
+  const showFailure = useFailureToast();
+  const { options, lost } = props.run;
+  if (options.length === 0 && lost === null) return null;
+  return (
+    <RunPanel isWanted onFailure={showFailure} props={props}>
+      <div className="h-[107px]" />
+    </RunPanel>
   );
 }
 
@@ -129,8 +206,9 @@ export function findForScale(
   workflows: readonly OfferedWorkflow[] | undefined,
   scale: number,
 ): OfferedWorkflow | undefined {
-  return workflows?.find(({ isLive, params }) => {
-    const choices = params.scale?.choices;
-    return isLive && choices !== undefined && String(scale) in choices;
-  });
+  return workflows?.find((workflow) => workflow.isLive && upscalesBy(workflow, scale));
+}
+
+export function upscalesBy({ params }: OfferedWorkflow, scale: number): boolean {
+  return String(scale) in (params.scale?.choices ?? {});
 }

@@ -19,7 +19,7 @@ export function groundRequest(image: string, { what, colour, pictureId, position
 /** A picture as its prompt says. Without a workflow the server chooses. */
 export function changeRequest(
   image: string,
-  { prompt, referenceIds }: ModeSettings["change"],
+  { prompt, referenceIds }: Pick<ModeSettings["change"], "prompt" | "referenceIds">,
   workflow: OfferedWorkflow | undefined,
 ) {
   const references = referenceIds.map((id, at) => [referenceRoles[at] ?? "reference", id] as const);
