@@ -1,9 +1,10 @@
+import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { recordAct } from "../audit/index.ts";
 import type { JobKind } from "../engines.ts";
 import { type AddedModel, createModelChild, hasModel, isWhole, modelPath } from "../models/index.ts";
-import { AppError, type Config, type Env } from "../platform/index.ts";
+import { AppError, type Config, type Env, isMemoryError } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { toModelInput } from "./model-input.ts";
 
@@ -128,7 +129,7 @@ export async function admitResults<Result extends { readonly path: string }>(
     const score = await scoreOf(services, result.path, signal).catch(async (error: unknown) => {
       signal?.throwIfAborted();
       // A damaged picture is no fault of the model: waiting for the gate would not mend it.
-      if (await isReadable(result.path)) throw error;
+      if (!(await isDamaged(await readFile(result.path)))) throw error;
       return null;
     });
     if (score === null) continue;
@@ -142,11 +143,11 @@ export async function admitResults<Result extends { readonly path: string }>(
   return admitted;
 }
 
-/** Whether a picture can be decoded to its end. */
-export const isReadable = (picture: string | Buffer): Promise<boolean> =>
+/** Whether a picture cannot be decoded to its end, however much memory there is. */
+export const isDamaged = (picture: string | Buffer): Promise<boolean> =>
   toModelInput(picture).then(
-    () => true,
     () => false,
+    (error: unknown) => !isMemoryError(error),
   );
 
 async function requireModel({ env, log }: Judging): Promise<void> {

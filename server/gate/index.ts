@@ -18,7 +18,7 @@ export {
   canJudge,
   gateModel,
   hidesPreviews,
-  isReadable,
+  isDamaged,
   readyGate,
 } from "./gate.ts";
 export { toModelInput } from "./model-input.ts";

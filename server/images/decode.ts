@@ -1,5 +1,6 @@
 import sharp, { type Sharp } from "sharp";
-import { AppError, isAppError } from "../platform/errors.ts";
+import { isAppError } from "../platform/errors.ts";
+import { undecoded } from "../platform/undecoded.ts";
 import { type ColourTag, toSrgb } from "./colour.ts";
 import { type SourceFormat, unreadable } from "./formats/container.ts";
 import { withAvifBrand } from "./formats/heif.ts";
@@ -131,7 +132,7 @@ async function openInSrgb(bytes: Buffer, task: DecodeTask, page?: number): Promi
   if (task.format !== "png" && task.format !== "tiff") return picture;
   // Of the header alone; the pixels are decoded once.
   const { depth, hasProfile } = await picture.metadata().catch((cause: unknown) => {
-    throw new AppError("upload_unreadable", undefined, { cause });
+    throw undecoded("upload_unreadable", cause);
   });
   return depth === "ushort" && hasProfile ? picture.withIccProfile("srgb") : picture;
 }
@@ -150,7 +151,7 @@ export async function decodeOutput(bytes: Buffer, maxPixels: number): Promise<Pi
   try {
     return await collect(sharp(bytes, { limitInputPixels: maxPixels }).toColourspace("srgb"));
   } catch (cause) {
-    throw new AppError("engine_failed", undefined, { cause });
+    throw undecoded("engine_failed", cause);
   }
 }
 
@@ -158,7 +159,7 @@ async function decode(pipeline: Sharp, depth?: SampleDepth): Promise<Pixels> {
   try {
     return await collect(pipeline, depth);
   } catch (cause) {
-    throw new AppError("upload_unreadable", undefined, { cause });
+    throw undecoded("upload_unreadable", cause);
   }
 }
 

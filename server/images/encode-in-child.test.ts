@@ -1,4 +1,5 @@
-import { spawnSync } from "node:child_process";
+import { type ChildProcess, spawnSync } from "node:child_process";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { cpSync, globSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -46,6 +47,20 @@ test.each([
     details: { limit, signal: "SIGKILL" },
   });
   await expect(encodeInChild(bytes, output, { limits })).rejects.toMatchObject({ code: "engine_failed" });
+});
+
+test("S2 a child that the system kills, as for want of memory, says nothing of its picture", async () => {
+  const bytes = await readSample("rocket.jpg");
+  const kill = (made: unknown) => {
+    const { process: child } = made as { readonly process: ChildProcess };
+    child.once("spawn", () => child.kill("SIGKILL"));
+  };
+  subscribe("child_process", kill);
+  onTestFinished(() => void unsubscribe("child_process", kill));
+  for (const task of [photo, output]) {
+    const making = encodeInChild(bytes, task);
+    await expect(making).rejects.toMatchObject({ code: "out_of_memory", details: { limit: null } });
+  }
 });
 
 test("what the child refuses is refused with the same code", async () => {

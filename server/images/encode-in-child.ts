@@ -50,7 +50,7 @@ export async function encodeInChild(
   const files = limit ? null : unpackFiles(Buffer.concat(chunks));
   if (files) return files;
   const details = { limit, exitCode: child.exitCode, signal: child.signalCode };
-  throw new AppError(failureOf(task, limit), undefined, { details, cause: stderr() });
+  throw new AppError(failureOf(task, details), undefined, { details, cause: stderr() });
 }
 
 function forkChild(task: EncodeTask): ChildProcess {
@@ -79,6 +79,11 @@ function watchLimits(child: ChildProcess, { limits = childLimits, onUsage }: Chi
   return { limit: () => passed, stop: () => clearTimeout(timer) };
 }
 
+interface Ended {
+  readonly limit: Limit | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
 /** The end of the child's stderr, for the log. */
 function lastOf(child: ChildProcess): () => string {
   let text = "";
@@ -88,7 +93,9 @@ function lastOf(child: ChildProcess): () => string {
   return () => text;
 }
 
-function failureOf(task: EncodeTask, limit: Limit | null): ErrorCode {
+function failureOf(task: EncodeTask, { limit, signal }: Ended): ErrorCode {
+  // Who kills what passes no limit is the system, for want of memory.
+  if (limit === null && signal === "SIGKILL") return "out_of_memory";
   if (task.as === "output") return "engine_failed";
   return limit ? "upload_too_complex" : "upload_unreadable";
 }

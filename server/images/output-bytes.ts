@@ -1,5 +1,5 @@
 import sharp from "sharp";
-import { AppError } from "../platform/errors.ts";
+import { undecoded } from "../platform/undecoded.ts";
 import { withoutBombs } from "./formats/png-texts.ts";
 
 /** An engine's file as a decoder may get it (`withoutBombs`). Throws `engine_failed` for a damaged one. */
@@ -7,7 +7,7 @@ export function disarmOutput(bytes: Buffer): Buffer {
   try {
     return withoutBombs(bytes);
   } catch (cause) {
-    throw new AppError("engine_failed", undefined, { cause });
+    throw undecoded("engine_failed", cause);
   }
 }
 
@@ -17,6 +17,6 @@ export async function countOutputPixels(bytes: Buffer): Promise<number> {
     const { width, height } = await sharp(withoutBombs(bytes), { limitInputPixels: false }).metadata();
     return width * height;
   } catch (cause) {
-    throw new AppError("engine_failed", undefined, { cause });
+    throw undecoded("engine_failed", cause);
   }
 }

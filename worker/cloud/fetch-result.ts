@@ -3,11 +3,12 @@ import path from "node:path";
 import sharp from "sharp";
 import type { InputRole } from "@atelier/server/engines";
 import { isDatabaseAway } from "@atelier/server/db";
-import { isReadable } from "@atelier/server/gate";
+import { isDamaged } from "@atelier/server/gate";
 import { withoutBombs } from "@atelier/server/images";
 import type { Job } from "@atelier/server/jobs";
 import {
   isAppError,
+  isMemoryError,
   isOutOfSpace,
   isOwnNetwork,
   pictureLimits,
@@ -173,7 +174,10 @@ async function toOutput(
   const format = await sharp(bytes)
     .metadata()
     .then((read) => read.format)
-    .catch(() => "none");
+    .catch((error: unknown) => {
+      if (isMemoryError(error)) throw error;
+      return "none";
+    });
   const file = path.join(workDir, name);
   const mime = kept[format] ?? (converted.includes(format) ? "image/png" : null);
   if (mime === null) throw new ProviderError("internal", "What the provider made is no picture.");
@@ -184,7 +188,7 @@ async function toOutput(
   const target = path.join(workDir, `${name}-pasted.png`);
   await pasteWhole({ picture, mask, result: file, target }).catch(async (error: unknown) => {
     // What is not the result's fault, such as too little memory, may be over at the next try.
-    throw (await isReadable(written)) ? error : faultOf(error);
+    throw (await isDamaged(written)) ? faultOf(error) : error;
   });
   return { path: target, mime: "image/png" };
 }
@@ -195,11 +199,17 @@ const usualDensity = 72;
 const mostDensity = 100_000;
 const drawLimitS = 30;
 
+/** Too little memory may be over at the next try. */
+const noPicture = (cause: unknown): unknown =>
+  isMemoryError(cause)
+    ? cause
+    : new ProviderError("internal", "What the provider made is no picture.", { cause });
+
 function harmless(bytes: Uint8Array): Buffer {
   try {
     return withoutBombs(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
   } catch (error) {
-    throw new ProviderError("internal", "What the provider made is no picture.", { cause: error });
+    throw noPicture(error);
   }
 }
 
@@ -213,6 +223,6 @@ async function toPng(bytes: Uint8Array): Promise<Buffer> {
     const drawn = sharp(bytes, { limitInputPixels, density }).timeout({ seconds: drawLimitS });
     return await drawn.resize(drawnPx, drawnPx, { fit: "inside", withoutEnlargement: true }).png().toBuffer();
   } catch (error) {
-    throw new ProviderError("internal", "What the provider made is no picture.", { cause: error });
+    throw noPicture(error);
   }
 }

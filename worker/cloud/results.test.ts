@@ -1,7 +1,8 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
-import { readdir, utimes, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
+import os from "node:os";
 import { schema } from "@atelier/server/db";
 import type { JobKind } from "@atelier/server/engines";
 import { endCall, readJob, readAnyStory } from "@atelier/server/jobs";
@@ -19,8 +20,8 @@ import { addNode, addOwner } from "@atelier/testing/jobs";
 import { whileCut } from "@atelier/testing/postgres";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { eq, sql } from "drizzle-orm";
-import sharp from "sharp";
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import sharp, { type Sharp } from "sharp";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { endsRun, isOwnOutage } from "./fetch-result.ts";
 import { finishCall, type Finished, finishRun } from "./results.ts";
 
@@ -294,6 +295,34 @@ test("E6 a damaged result that would be pasted into its picture is left out, too
     expect(endsRun(error)).toBe(false);
   });
 });
+
+test.each(["toBuffer", "metadata"] as const)(
+  "E6 a bought result that %s has no memory for is taken at a later try",
+  async (reading) => {
+    const folder = await mkdtemp(path.join(os.tmpdir(), "atelier-memory-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const files = { image: path.join(folder, "image"), mask: path.join(folder, "mask") };
+    const [gif, webp] = [await sharp(picture).gif().toBuffer(), await sharp(picture).webp().toBuffer()];
+    await writeFile(files.image, picture);
+    await sharp({ create: { width: 40, height: 60, channels: 3, background: "#fff" } })
+      .png()
+      .toFile(files.mask);
+    const prototype = Object.getPrototypeOf(sharp(picture)) as Sharp;
+    for (const [kind, bytes] of [
+      ["text_to_image", picture],
+      ["text_to_image", gif],
+      ["inpaint", webp],
+    ] as const) {
+      const run = { ...(await waiting(kind)), files };
+      const said = "Input buffer has corrupt header: vips_tracked: out of memory -- size == 244MB";
+      const spy = vi.spyOn(prototype, reading).mockRejectedValue(new Error(said));
+      const error = await take([{ bytes }], run).finally(() => spy.mockRestore());
+      expect(error).toBeInstanceOf(Error);
+      expect(endsRun(error)).toBe(false);
+      expect(await take([{ bytes }], run)).toBe(true);
+    }
+  },
+);
 
 test.each([
   ["a full disk", Object.assign(new Error("no space left"), { code: "ENOSPC" }), false, true],

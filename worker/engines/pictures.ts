@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import sharp, { type Sharp } from "sharp";
-import { AppError } from "@atelier/server/platform";
+import { AppError, undecodedFile } from "@atelier/server/platform";
 import { byteAt, type Grey, type Mask, maskWhere, type Rgb, type Size } from "./local/raster/grid.ts";
 
 /** A decoded picture; `alpha` is set when the file has transparency. */
@@ -33,7 +33,7 @@ async function decode(file: string) {
       .toBuffer({ resolveWithObject: true });
     return { data: new Uint8Array(data.buffer, data.byteOffset, data.length), info };
   } catch (cause) {
-    throw new AppError("upload_unreadable", undefined, { cause });
+    throw await undecodedFile(file, "upload_unreadable", cause);
   }
 }
 
@@ -70,8 +70,8 @@ export async function readGreyMask(file: string, size: Size): Promise<Grey> {
     .extractChannel(0)
     .raw({ depth: "uchar" })
     .toBuffer({ resolveWithObject: true })
-    .catch((cause: unknown) => {
-      throw new AppError("upload_unreadable", undefined, { cause });
+    .catch(async (cause: unknown) => {
+      throw await undecodedFile(file, "upload_unreadable", cause);
     });
   if (info.width !== size.width || info.height !== size.height) {
     const details = { mask: [info.width, info.height], picture: [size.width, size.height] };
@@ -178,7 +178,7 @@ export async function readSize(file: string): Promise<Size> {
     const { width, height } = await sharp(file, { limitInputPixels: false }).metadata();
     return { width, height };
   } catch (cause) {
-    throw new AppError("upload_unreadable", undefined, { cause });
+    throw await undecodedFile(file, "upload_unreadable", cause);
   }
 }
 

@@ -3,7 +3,7 @@ import sharp from "sharp";
 import { z } from "zod";
 import { maxOutputPixels } from "@atelier/server/engines";
 import { withoutBombs } from "@atelier/server/images";
-import { AppError } from "@atelier/server/platform";
+import { AppError, undecodedFile } from "@atelier/server/platform";
 import { inputPath } from "../local/run-context.ts";
 import { byteAt, type Mask, maskWhere } from "../local/raster/grid.ts";
 import {
@@ -144,7 +144,7 @@ async function preparePicture(file: string): Promise<SentPicture> {
       .toBuffer({ resolveWithObject: true });
     return { png: data, width: info.width, height: info.height };
   } catch (cause) {
-    throw new AppError("upload_unreadable", undefined, { cause });
+    throw await undecodedFile(file, "upload_unreadable", cause);
   }
 }
 

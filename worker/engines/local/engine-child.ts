@@ -8,6 +8,7 @@ import {
   type ErrorCode,
   isAppError,
   isErrorCode,
+  isMemoryError,
   isOutOfSpace,
 } from "@atelier/server/platform";
 import type { EngineContext, EngineOutput, EngineTask } from "../port.ts";
@@ -57,13 +58,6 @@ function unpackError(wire: WireError): AppError {
 function codeOf(thrown: unknown): ErrorCode {
   if (isOutOfSpace(thrown)) return "storage_unavailable";
   return isMemoryError(thrown) ? "out_of_memory" : "engine_failed";
-}
-
-/** Node sets a code only for its own native allocations; for arrays there is only a message. */
-function isMemoryError(thrown: unknown): boolean {
-  if (!(thrown instanceof Error)) return false;
-  if ("code" in thrown && thrown.code === "ERR_MEMORY_ALLOCATION_FAILED") return true;
-  return thrown instanceof RangeError && /allocation failed/i.test(thrown.message);
 }
 
 const stderrKeptChars = 2_000;

@@ -1,6 +1,6 @@
 import sharp from "sharp";
 import { z } from "zod";
-import { AppError } from "@atelier/server/platform";
+import { undecodedFile } from "@atelier/server/platform";
 import type { Picture } from "../pictures.ts";
 import type { EngineTask } from "../port.ts";
 import { byteAt, type Grey, type Size } from "./raster/grid.ts";
@@ -62,7 +62,7 @@ async function drawGround({ colour, position, file }: GroundWish, size: Size): P
     const covering = whole.extract(part).resize(width, height, { fit: "fill" }).ensureAlpha();
     return await covering.raw({ depth: "uchar" }).toBuffer();
   } catch (cause) {
-    throw new AppError("upload_unreadable", undefined, { cause });
+    throw await undecodedFile(file, "upload_unreadable", cause);
   }
 }
 

@@ -1,6 +1,6 @@
 import path from "node:path";
 import sharp from "sharp";
-import { AppError } from "@atelier/server/platform";
+import { AppError, undecodedFile } from "@atelier/server/platform";
 import {
   adjustBand,
   type Adjustments,
@@ -32,7 +32,7 @@ async function readRgba(file: string): Promise<Rgba> {
       .toBuffer({ resolveWithObject: true });
     return { data, width: info.width, height: info.height };
   } catch (cause) {
-    throw new AppError("upload_unreadable", undefined, { cause });
+    throw await undecodedFile(file, "upload_unreadable", cause);
   }
 }
 

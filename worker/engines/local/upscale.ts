@@ -2,7 +2,7 @@ import path from "node:path";
 import { type InferenceSession, Tensor } from "onnxruntime-node";
 import sharp from "sharp";
 import { maxOutputPixels } from "@atelier/server/engines";
-import { AppError } from "@atelier/server/platform";
+import { AppError, undecodedFile } from "@atelier/server/platform";
 import { makePreview, type Picture, readPicture, writeSharp } from "../pictures.ts";
 import { inputPath, type LocalRun, type RunContext } from "./run-context.ts";
 import { byteAt, floatAt, type Grey, type Rgb, type Size } from "./raster/grid.ts";
@@ -175,8 +175,8 @@ export const runUpscale: LocalRun = async (task, context) => {
 async function checkSize(file: string): Promise<void> {
   const { width, height } = await sharp(file, { limitInputPixels: false })
     .metadata()
-    .catch((cause: unknown) => {
-      throw new AppError("upload_unreadable", undefined, { cause });
+    .catch(async (cause: unknown) => {
+      throw await undecodedFile(file, "upload_unreadable", cause);
     });
   const outputPixels = width * height * scale * scale;
   if (outputPixels > maxOutputPixels) {

@@ -1,0 +1,28 @@
+import { open } from "node:fs/promises";
+import { AppError, type ErrorCode } from "./errors.ts";
+
+/** What libvips says, or a library below it, where it gets no memory; some of it behind "corrupt header". */
+const noMemory =
+  /\bout of memory\b|\binsufficient memory\b|memory allocation error|cannot allocate memory|bad_alloc/i;
+
+/** Whether the machine lacked memory. Node sets a code only for its own native allocations; for arrays there is only a message. */
+export function isMemoryError(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return false;
+  if ("code" in thrown && thrown.code === "ERR_MEMORY_ALLOCATION_FAILED") return true;
+  if (thrown instanceof RangeError) return /allocation failed/i.test(thrown.message);
+  return noMemory.test(thrown.message);
+}
+
+/** The error of a picture that was not decoded: `code` where it is damaged, `out_of_memory` where it may be whole. */
+export const undecoded = (code: ErrorCode, cause: unknown): AppError =>
+  new AppError(isMemoryError(cause) ? "out_of_memory" : code, undefined, { cause });
+
+/** The same of a file. What keeps it from being opened is the error then: sharp calls such a file one of an unknown format. */
+export const undecodedFile = (file: string, code: ErrorCode, cause: unknown): Promise<unknown> =>
+  open(file).then(
+    async (handle) => {
+      await handle.close();
+      return undecoded(code, cause);
+    },
+    (error: unknown) => error,
+  );
