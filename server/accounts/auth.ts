@@ -106,7 +106,7 @@ function createAuth(services: Services) {
             const inside = joinTransaction(services);
             if (context.path === callbackPath) await limitNewcomers(inside, context);
             if (await isEntryOpened()) return { data };
-            const attempt = await attemptOf(services, context);
+            const attempt = { ...(await attemptOf(services, context)), email: user.email };
             return { data: { ...data, selfMade: !(await spendInvitation(inside, attempt)) } };
           },
         },

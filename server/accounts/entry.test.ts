@@ -148,6 +148,19 @@ describe("SIGN_UP", () => {
     },
   );
 
+  test("of five sign-ups at once with one address all but one hear that it is taken", async () => {
+    const body = { name: "One", ...newUser("one@example.com") };
+    const from = { "x-forwarded-for": "198.51.100.20" };
+    const racers = Array.from({ length: 5 }, async () => {
+      const answer = await openTestBrowser(services).auth("/sign-up/email", body, from);
+      return answer.ok ? 200 : Reflect.get(Object(await answer.json()), "code");
+    });
+    const answers = await Promise.all(racers);
+    const taken = Array.from({ length: 4 }, () => "USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL");
+    expect(answers.toSorted((a, b) => String(a).localeCompare(String(b)))).toEqual([200, ...taken]);
+    expect(await services.db.$count(users)).toBe(1);
+  });
+
   test("a sign-up needs one connection: three at once end where a process has no second", async () => {
     const narrow = await createTestServices({ env: { DATABASE_MAX_CONNECTIONS: "1", SIGN_UP: "invite" } });
     try {

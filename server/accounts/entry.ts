@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { APIError } from "better-auth/api";
 import { and, desc, eq, gt, isNull, lt } from "drizzle-orm";
 import { recordAct } from "../audit/index.ts";
-import { type Db, schema } from "../db/index.ts";
+import { type Db, lockTopic, schema } from "../db/index.ts";
 import { AppError, hashOfToken, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { hasAdmin, isFirstAdminToken, makeFirstAdmin } from "./first-admin.ts";
@@ -22,7 +22,7 @@ export interface NewInvitation extends InvitationView {
   readonly token: string;
 }
 
-const { invitations } = schema;
+const { invitations, users } = schema;
 const isOpen = () => and(isNull(invitations.usedAt), gt(invitations.expiresAt, new Date()));
 
 function viewOf(row: typeof invitations.$inferSelect): InvitationView {
@@ -166,12 +166,31 @@ export async function admitEntry(services: Services, attempt: Attempt): Promise<
 /** The second is where identity providers lead back to. */
 const makesAccounts = new Set(["/sign-up/email", "/callback/:id"]);
 
+/** Of sign-ups at once with one address each hears what it would a moment later. Throws APIError. */
+async function requireFree({ db }: Services, email: string): Promise<void> {
+  const isTaken = await db.transaction(async (tx) => {
+    await lockTopic(tx, "account", email);
+    return (await tx.$count(users, eq(users.email, email))) > 0;
+  });
+  if (!isTaken) return;
+  // The words of the library, which looks before its transaction.
+  const taken = "USER_ALREADY_EXISTS_USE_ANOTHER_EMAIL";
+  throw new APIError("UNPROCESSABLE_ENTITY", {
+    code: taken,
+    message: "User already exists. Use another email.",
+  });
+}
+
 /**
  * Just before the account is stored: marks its invitation as used. False for a sign-up without one, which SIGN_UP=open
- * allows. Throws APIError when another sign-up was first.
+ * allows. Throws APIError when another sign-up was first, with the invitation or the address.
  */
-export async function spendInvitation(services: Services, attempt: Attempt): Promise<boolean> {
+export async function spendInvitation(
+  services: Services,
+  attempt: Attempt & { readonly email: string },
+): Promise<boolean> {
   if (!makesAccounts.has(attempt.path)) return false;
+  if (attempt.path === "/sign-up/email") await requireFree(services, attempt.email);
   const token = tokenOf(attempt);
   if (await isFirstAdminToken(services, token)) {
     if (services.env.SIGN_UP !== "open" && !(await takeFirstLink(services.db, token))) refuse("LINK_IN_USE");

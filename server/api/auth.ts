@@ -1,6 +1,6 @@
 import { authOf, mailAddress, servedAuthPaths } from "../accounts/index.ts";
 import { probeDatabase } from "../db/index.ts";
-import { AppError, parseForeignJson, ruleOf } from "../platform/index.ts";
+import { AppError, parseForeignJson, isFault, ruleOf } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { answerMethod } from "./methods.ts";
 import { classifyError, isCrossSite, readLimited, withRequestId } from "./requests.ts";
@@ -9,7 +9,7 @@ import { classifyError, isCrossSite, readLimited, withRequestId } from "./reques
 const maxAuthBytes = 16_384;
 
 function refuse({ log }: Services, { code, message, cause }: AppError): Response {
-  const level = ruleOf(code).httpStatus >= 500 ? "error" : "info";
+  const level = isFault(code) ? "error" : "info";
   log[level]({ code, err: cause, part: "accounts" }, "auth request refused");
   return Response.json({ code, message }, { status: ruleOf(code).httpStatus });
 }

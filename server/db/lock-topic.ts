@@ -3,6 +3,8 @@ import type { Tx } from "./client.ts";
 
 /** What takes turns, each for one key: an owner, unless it says another one. */
 type Topic =
+  /** By address. */
+  | "account"
   | "admins"
   | "api keys"
   | "assistant_ask"

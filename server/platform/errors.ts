@@ -246,6 +246,11 @@ export function ruleOf(code: ErrorCode): ErrorRule {
   return errorRules[code];
 }
 
+/** What is for the operator to see: not that a user has used up a limit, or that the line is full. */
+export function isFault(code: ErrorCode): boolean {
+  return ruleOf(code).httpStatus >= 500 && code !== "storage_quota" && code !== "queue_full";
+}
+
 /** Whether a stored text is a code of the table. */
 export function isErrorCode(value: string): value is ErrorCode {
   return Object.hasOwn(errorRules, value);

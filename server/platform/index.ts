@@ -13,6 +13,7 @@ export {
   AppError,
   isAppError,
   isErrorCode,
+  isFault,
   ruleOf,
   toAppError,
   toProblem,

@@ -5,7 +5,7 @@ import { isDatabaseAway } from "@atelier/server/db";
 import {
   AppError,
   requestIdHeader,
-  ruleOf,
+  isFault,
   toAppError,
   toProblem,
   underRequestId,
@@ -101,7 +101,7 @@ function refuse({ services }: Asked, thrown: unknown): Answer {
   const error = isDatabaseAway(thrown)
     ? new AppError("database_unavailable", undefined, { cause: thrown })
     : toAppError(thrown);
-  if (ruleOf(error.code).httpStatus >= 500)
+  if (isFault(error.code))
     services.log.error({ code: error.code, err: error.cause ?? error }, "worker http request failed");
   const { status, headers, body } = toProblem(error);
   const challenge: Readonly<Record<string, string>> = status === 401 ? { "www-authenticate": "Bearer" } : {};

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { metricsOf, readFigures } from "../../assistant/index.ts";
 import { metricsText, readNodes, readOverview, readQueues } from "../../monitoring/index.ts";
-import { ruleOf } from "../../platform/index.ts";
+import { isFault } from "../../platform/index.ts";
 import { readProviders } from "../../providers/index.ts";
 import { liveKeys } from "../../scheduling/index.ts";
 import type { Services } from "../../services.ts";
@@ -18,7 +18,7 @@ async function answerOrRefuse(services: Services, request: Request): Promise<Res
     return await answer(services, request);
   } catch (error) {
     const appError = classifyError(error);
-    if (ruleOf(appError.code).httpStatus >= 500)
+    if (isFault(appError.code))
       services.log.error({ code: appError.code, err: appError.cause ?? appError }, "metrics not read");
     return problemResponse(appError);
   }

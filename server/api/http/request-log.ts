@@ -2,7 +2,7 @@ import type { Context, Hono } from "hono";
 import {
   type AppError,
   requestIdHeader,
-  ruleOf,
+  isFault,
   underRequestId,
   underTraceparent,
 } from "../../platform/index.ts";
@@ -41,6 +41,6 @@ function logRequest(services: Services, context: Context, startedAtMs: number): 
 
 /** Logs the cause of an error that is not the caller's. */
 export function logFailure(services: Services, error: AppError): void {
-  if (ruleOf(error.code).httpStatus >= 500)
+  if (isFault(error.code))
     services.log.error({ code: error.code, err: error.cause ?? error }, "http request failed");
 }

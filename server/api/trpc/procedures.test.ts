@@ -11,6 +11,7 @@ import {
 } from "@atelier/testing/services";
 import { AppError } from "../../platform/index.ts";
 import { createHttpApp, handleHttp, handleTrpc } from "../index.ts";
+import { logFailure } from "../http/request-log.ts";
 import { createContext, t } from "./init.ts";
 import { memberProcedure } from "./procedures.ts";
 
@@ -112,6 +113,13 @@ describe("procedures", () => {
       { procedure: "apiKeys.list", type: "query", code: "ok", durationMs: expect.any(Number) },
       { procedure: "apiKeys.list", type: "query", code: "unauthorized" },
     ]);
+  });
+
+  test("a user's full quota and a full line are no errors of the studio; a full disk is one", () => {
+    lines.length = 0;
+    for (const code of ["storage_quota", "queue_full", "storage_full"] as const)
+      logFailure(fixture.services, new AppError(code));
+    expect(lines.map((line) => Reflect.get(Object(JSON.parse(line)), "code"))).toEqual(["storage_full"]);
   });
 
   test("S9 keys, passwords, cookies and session tokens stand in no log line and no error", async () => {

@@ -7,7 +7,7 @@ import {
   resolveCaller,
 } from "../../accounts/index.ts";
 import { recordAct } from "../../audit/index.ts";
-import { AppError, requireReadable, ruleOf } from "../../platform/index.ts";
+import { AppError, requireReadable, isFault } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { retellAll } from "../../words.ts";
 import { streamLimits } from "../../live/index.ts";
@@ -35,7 +35,7 @@ function log(call: Call, error: unknown): void {
     return;
   }
   const appError = appErrorOf(toTrpcError(error));
-  if (ruleOf(appError.code).httpStatus >= 500)
+  if (isFault(appError.code))
     log.error({ ...fields, code: appError.code, err: appError.cause ?? appError }, "procedure call");
   else log.info({ ...fields, code: appError.code }, "procedure call");
 }

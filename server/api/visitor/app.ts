@@ -4,7 +4,7 @@ import { type Context, Hono } from "hono";
 import { getCookie, setCookie } from "hono/cookie";
 import { extensionOf, variants } from "../../images/index.ts";
 import { noteView, openPicture, proveVisit, type ShownLink, visitLink } from "../../links/index.ts";
-import { AppError, keptBy, ruleOf } from "../../platform/index.ts";
+import { AppError, keptBy, isFault } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
 import { studioFonts, themeOf } from "../http/docs.ts";
 import { servedStream, withoutBody } from "../http/streams.ts";
@@ -189,7 +189,7 @@ const streamOf = (services: Services, body: Readable) =>
 function showFailure(services: Services, context: VisitContext, error: unknown): Promise<Response> {
   const { code, cause } = classifyError(error);
   if (code === "rate_limited") return showPage(context, tooManyView, 429);
-  const isOurs = ruleOf(code).httpStatus >= 500;
+  const isOurs = isFault(code);
   if (isOurs) services.log.error({ code, err: cause ?? error }, "visit of a link failed");
   return showPage(context, goneView, isOurs ? 503 : 404);
 }

@@ -21,7 +21,7 @@ import {
   type ErrorCode,
   pathOfTarget,
   pushPath,
-  ruleOf,
+  isFault,
   takePlace,
   toAppError,
   toProblem,
@@ -152,7 +152,7 @@ function refuse({ log }: Services, socket: Duplex, thrown: unknown): void {
   const error = isDatabaseAway(thrown)
     ? new AppError("database_unavailable", undefined, { cause: thrown })
     : toAppError(thrown);
-  if (ruleOf(error.code).httpStatus >= 500)
+  if (isFault(error.code))
     log.error({ code: error.code, err: error.cause ?? error }, "a socket could not be opened");
   const { status, headers, body } = toProblem(error);
   answerRaw(socket, {

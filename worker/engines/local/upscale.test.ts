@@ -1,3 +1,4 @@
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import sharp from "sharp";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -66,7 +67,9 @@ describe("upscale", () => {
   });
 
   it("says that a damaged file cannot be read", async () => {
-    await expect(bench.run("upscale", { image: path.join(bench.dir, "absent.png") })).rejects.toMatchObject({
+    const image = path.join(bench.dir, "damaged.png");
+    await writeFile(image, "no picture");
+    await expect(bench.run("upscale", { image })).rejects.toMatchObject({
       code: "upload_unreadable",
     });
   });
