@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type AddressInfo, createServer } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { createSecureContext, TLSSocket } from "node:tls";
 import { symmetricEncrypt } from "better-auth/crypto";
 import { eq, sql } from "drizzle-orm";
@@ -57,6 +57,28 @@ describe("check the database", () => {
       "ignore_startup_parameters = idle_in_transaction_session_timeout,statement_timeout",
     );
     pooler.close();
+  });
+
+  test("a database that wakes up at the first connections is waited for", async () => {
+    const database = await createTestDatabase();
+    const { hostname, port } = new URL(database.url);
+    const first = [
+      (socket: Socket) => void socket.destroy(),
+      (socket: Socket) => void socket.end(errorResponse("57P03", "the database system is starting up")),
+    ];
+    const host = createServer((socket) => {
+      socket.on("error", () => undefined);
+      const begin = first.shift() ?? ((to: Socket) => void to.pipe(connect(Number(port), hostname)).pipe(to));
+      socket.once("readable", () => begin(socket));
+    });
+    await new Promise<void>((resolve) => host.listen(0, "127.0.0.1", resolve));
+    const url = new URL(database.url);
+    url.hostname = "127.0.0.1";
+    url.port = String((host.address() as AddressInfo).port);
+    expect(await checkDatabase("DATABASE_URL", url.href)).toMatchObject({ isOk: true });
+    expect(first).toEqual([]);
+    host.close();
+    await database.drop();
   });
 
   test("a running server passes with its version", async () => {

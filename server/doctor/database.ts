@@ -1,9 +1,12 @@
-import type { Client } from "pg";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Client, ClientConfig } from "pg";
 import type { Env } from "../platform/index.ts";
 import { readOwnSigner, type StoredSigner, trySigner } from "../provenance/index.ts";
 import { type CheckResult, failed, passed, reasonOf, warned, withoutPassword } from "./checks.ts";
 
 const databaseConnectMs = 5_000;
+const wakeMs = 15_000;
+const wakePauseMs = 500;
 const notifyMs = 3_000;
 /** `server_version_num` of the oldest version that the queries are written for. */
 const oldestVersion = 160_000;
@@ -23,22 +26,43 @@ export async function withClient<T>(
   action: (client: Client) => Promise<T>,
   { DATABASE_POOLER }: Pooled = direct,
 ): Promise<T> {
-  const { default: pg } = await import("pg");
   const limits = DATABASE_POOLER === undefined ? await loadSessionLimits() : {};
   // Connects as the product does, so that a pooler that refuses these parameters shows here.
-  const client = new pg.Client({
-    connectionString: url,
-    connectionTimeoutMillis: databaseConnectMs,
-    ...limits,
-  });
+  const options = { connectionString: url, connectionTimeoutMillis: databaseConnectMs, ...limits };
+  const endMs = performance.now() + wakeMs;
+  for (;;) {
+    const client = await connect(options).catch((error: unknown) => {
+      if (performance.now() > endMs || !isWaking(error)) throw error;
+    });
+    if (client) {
+      try {
+        return await action(client);
+      } finally {
+        await client.end().catch(() => undefined);
+      }
+    }
+    await sleep(wakePauseMs);
+  }
+}
+
+async function connect(options: ClientConfig): Promise<Client> {
+  const { default: pg } = await import("pg");
+  const client = new pg.Client(options);
   client.on("error", () => undefined); // A drop shows as the failure of the query that waits.
   try {
     await client.connect();
-    return await action(client);
-  } finally {
+    return client;
+  } catch (error) {
     await client.end().catch(() => undefined);
+    throw error;
   }
 }
+
+/** How a server begins that was asleep, as hosts let one fall, or starts with the machine: silent, cutting connections, or with words. */
+const isWaking = (error: unknown) =>
+  error instanceof Error &&
+  (("code" in error && (error.code === "57P03" || error.code === "ECONNRESET")) ||
+    /^(?:timeout expired|Connection terminated)/.test(error.message));
 
 /** Within a transaction, which a pooler for single statements does not take. */
 async function readVersion(client: Client): Promise<{ number: number; text: string }> {

@@ -30,6 +30,22 @@ test("A1 a migration that another process holds up ends with a plain sentence, a
   await database.drop();
 });
 
+test("A3 a migration whose connection breaks while it waits its turn ends with the reason", async () => {
+  const database = await createEmptyDatabase();
+  const holder = new pg.Client({ connectionString: database.url });
+  await holder.connect();
+  await holder.query("select pg_advisory_lock(742001)");
+  const ended = migrate(database.url).catch((error: unknown) => error);
+  const cut =
+    "select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_try_advisory_lock%'";
+  const others = `${cut} and datname = current_database() and state = 'idle'`;
+  await expect.poll(async () => (await holder.query(others)).rowCount).toBe(1);
+  expect(await ended).toBeInstanceOf(Error);
+  await holder.end();
+  await migrate(database.url);
+  await database.drop();
+});
+
 test("A1 A16 limits that an operator gave to all programs end no migration and no backup", async () => {
   const database = await createEmptyDatabase();
   const client = new pg.Client({ connectionString: database.url });
