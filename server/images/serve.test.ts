@@ -2,8 +2,8 @@ import { truncate } from "node:fs/promises";
 import path from "node:path";
 import { buffer, text } from "node:stream/consumers";
 import pino from "pino";
-import sharp from "sharp";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import sharp, { type Sharp } from "sharp";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { addUser, listObjects, readRow, readSample } from "@atelier/testing/pictures";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { newId } from "../platform/index.ts";
@@ -54,8 +54,31 @@ test("what an older picture hides below its alpha goes neither to an engine nor 
   await putAll(services.disk, [{ key, bytes: hidden, mime: "image/png" }]);
   const file = path.join(services.env.ATELIER_DATA_DIR, "copied");
   const { signal } = new AbortController();
-  await readOriginalTo(services, { ...row, sizeBytes: hidden.length }, { path: file, signal });
+  const copy = () => readOriginalTo(services, { ...row, sizeBytes: hidden.length }, { path: file, signal });
+  const said = new Error("Input file has corrupt header: vips_tracked: out of memory -- size == 244MB");
+  const prototype = Object.getPrototypeOf(sharp(hidden)) as Sharp;
+  const spy = vi.spyOn(prototype, "metadata").mockRejectedValue(said);
+  await expect(copy().finally(() => spy.mockRestore())).rejects.toMatchObject({ code: "out_of_memory" });
+  await copy();
   expect([...(await sharp(file).raw().toBuffer()).subarray(0, 4)]).toEqual([255, 255, 255, 0]);
+});
+
+test("a picture with transparency whose pixels are damaged is told as damaged, not as a store that is away", async () => {
+  const { services } = opened;
+  const noise = { type: "gaussian", mean: 128, sigma: 40 } as const;
+  const made = { width: 64, height: 64, channels: 4, background: "#0000", noise } as const;
+  const whole = await sharp({ create: made }).png().toBuffer();
+  const damaged = Buffer.from(whole);
+  damaged.fill(0, whole.length / 2, whole.length / 2 + 400);
+  const image = await ingest(services, { ownerId, role: "upload", bytes: whole });
+  const row = await readRow(services, image.id);
+  await putAll(services.disk, [{ key: objectKey(row, "original"), bytes: damaged, mime: "image/png" }]);
+  const file = path.join(services.env.ATELIER_DATA_DIR, "damaged");
+  const { signal } = new AbortController();
+  const stored = { ...row, sizeBytes: damaged.length };
+  await expect(readOriginalTo(services, stored, { path: file, signal })).rejects.toMatchObject({
+    code: "upload_unreadable",
+  });
 });
 
 test("a copy that is still right is not sent again", async () => {

@@ -238,8 +238,8 @@ type Reading = Pick<Services, "disk" | "log">;
 
 /**
  * Copies the stored original to a local file for an engine or a provider; what its alpha hides stays behind. Throws
- * `input_missing` when the object is gone or damaged, `storage_unavailable`. Aborting rejects at once with the signal's reason:
- * a store may be silent for minutes.
+ * `input_missing` when the object is gone or cut, `upload_unreadable` when it has transparency and is damaged, `out_of_memory`,
+ * `storage_unavailable`. Aborting rejects at once with the signal's reason: a store may be silent for minutes.
  */
 export async function readOriginalTo(
   services: Reading,
@@ -256,11 +256,11 @@ export async function readOriginalTo(
   });
   try {
     await pipeline(source, createWriteStream(path), { signal });
-    await whitenHiddenIn(path);
   } catch (error) {
     signal.throwIfAborted();
     throw storageFailure(error);
   }
+  await whitenHiddenIn(path);
 }
 
 /** A stream of the stored original. Throws `input_missing` when the object is gone or damaged, `storage_unavailable`. */

@@ -1,5 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import sharp from "sharp";
+import { isAppError } from "../platform/errors.ts";
+import { undecodedFile } from "../platform/undecoded.ts";
 
 /** 8-bit samples, row-major; 2 channels are grey and alpha, 4 are RGB and alpha. */
 interface Samples {
@@ -35,15 +37,25 @@ export function isInvisible({ data, channels }: Samples): boolean {
   return true;
 }
 
+const unreadable = "upload_unreadable";
+
 /** `whitenHidden` for a file, which becomes a PNG when anything was hidden. A file that is no picture stays as it is. */
 export async function whitenHiddenIn(file: string): Promise<void> {
   const picture = sharp(file, { limitInputPixels: false });
-  const facts = await picture.metadata().catch(() => null);
+  const facts = await picture.metadata().catch(async (cause: unknown) => {
+    const error = await undecodedFile(file, unreadable, cause);
+    // It may be whole, with something hidden in it.
+    if (!isAppError(error) || error.code !== unreadable) throw error;
+    return null;
+  });
   if (!facts?.hasAlpha) return;
   const { data, info } = await picture
     .toColourspace("srgb")
     .raw({ depth: "uchar" })
-    .toBuffer({ resolveWithObject: true });
+    .toBuffer({ resolveWithObject: true })
+    .catch(async (cause: unknown) => {
+      throw await undecodedFile(file, unreadable, cause);
+    });
   if (!whitenHidden({ data, channels: info.channels })) return;
   const { width, height, channels } = info;
   const raw = { width, height, channels };
