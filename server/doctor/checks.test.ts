@@ -1,9 +1,16 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startRedis } from "@atelier/testing/redis";
-import { checkConfigFile, checkFolder, checkProxies, checkSecret, checkSigningKey } from "./checks.ts";
+import {
+  checkConfigFile,
+  checkDataDir,
+  checkFolder,
+  checkProxies,
+  checkSecret,
+  checkSigningKey,
+} from "./checks.ts";
 import { checkRedis, judgeRedis } from "./redis.ts";
 import { inspectEnv } from "../platform/index.ts";
 import { makeSigningPair, readSigner } from "../provenance/certificate.ts";
@@ -89,6 +96,24 @@ test("a folder below which no pages can be made is named before the start", () =
     message: expect.stringContaining("/home/ada/Projects #1/atelier"),
   });
   expect(checkFolder("/home/Ünal's 50% [x] ?/atelier").isOk).toBe(true);
+});
+
+test("A3 a folder of the data folder that takes no files, as of another user or of a disk that is not there, is named", async () => {
+  const folder = await mkdtemp(path.join(os.tmpdir(), "atelier-data-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  expect(await checkDataDir(folder)).toMatchObject({ isOk: true });
+  await symlink(path.join(folder, "disk"), path.join(folder, "files"));
+  // Of the file system, as a volume has it.
+  await mkdir(path.join(folder, "lost+found"));
+  expect(await checkDataDir(folder)).toMatchObject({
+    isOk: false,
+    message: expect.stringContaining(`${path.join(folder, "files")} cannot be written to`),
+  });
+  await mkdir(path.join(folder, "disk"));
+  expect(await checkDataDir(folder)).toMatchObject({ isOk: true });
+  expect(await readdir(path.join(folder, "disk"))).toEqual([]);
+  await writeFile(path.join(folder, "secrets"), "");
+  expect(await checkDataDir(folder)).toMatchObject({ isOk: false });
 });
 
 test("an AUTH_SECRET that kept the quotes of an env file is pointed at, and one without them is not", () => {

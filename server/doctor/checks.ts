@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdir, rm, statfs, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rm, statfs, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import path from "node:path";
 import {
@@ -92,19 +92,32 @@ export function checkNode(): CheckResult {
   return failed("Node.js", `is version ${version}; install ${oldestNode} or newer`);
 }
 
-/** Creates the data folder if it is missing and writes a file into it. */
+/** Made by an earlier start, perhaps by another user; `files` may be a disk of its own. */
+const ownFolders: readonly string[] = ["cache", "files", "logs", "secrets", "tmp"];
+
+/** Creates the data folder if it is missing and writes a file into it and into its folders. */
 export async function checkDataDir(dataDir: string): Promise<CheckResult> {
   const folder = path.resolve(dataDir);
-  const probe = path.join(folder, `.write-check-${process.pid}`);
+  let tried = folder;
   try {
     await mkdir(folder, { recursive: true });
-    await writeFile(probe, "");
-    await rm(probe);
+    await tryWrite(folder);
+    for (const name of (await readdir(folder)).filter((each) => ownFolders.includes(each))) {
+      tried = path.join(folder, name);
+      await tryWrite(tried);
+    }
     return passed("ATELIER_DATA_DIR", folder);
   } catch (error) {
     const advice = "give this user the right to write there, or name another folder";
-    return failed("ATELIER_DATA_DIR", `${folder} cannot be written to (${reasonOf(error)}); ${advice}`);
+    return failed("ATELIER_DATA_DIR", `${tried} cannot be written to (${reasonOf(error)}); ${advice}`);
   }
+}
+
+async function tryWrite(folder: string): Promise<void> {
+  const probe = path.join(folder, `.write-check-${process.pid}`);
+  await writeFile(probe, "");
+  // Processes of two containers have the same pid.
+  await rm(probe, { force: true });
 }
 
 export async function checkDiskSpace(dataDir: string): Promise<CheckResult> {
