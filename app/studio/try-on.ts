@@ -172,7 +172,10 @@ export function useRun(personId: string | null, garmentId: string | null) {
 
 const categories: readonly Category[] = ["auto", "top", "bottom", "dress"];
 
-function layOut({ inputs, params, workflow }: Pick<JobView, "inputs" | "params" | "workflow">): void {
+type LaidOut = Pick<JobView, "inputs" | "params" | "workflow" | "model">;
+
+/** Puts the inputs and settings of a job into the studio. */
+export function layOut({ inputs, params, ...job }: LaidOut): void {
   const inputOf = (role: string) => inputs.find((input) => input.role === role)?.imageId ?? null;
   const { category, prompt } = params;
   studio.set({
@@ -183,7 +186,7 @@ function layOut({ inputs, params, workflow }: Pick<JobView, "inputs" | "params" 
       const imageId = inputOf(role);
       return imageId === null ? [] : [{ imageId, category: "auto" as const }];
     }),
-    engine: workflow ?? localChoice,
+    engine: choiceNameOf(job) ?? localChoice,
     prompt: typeof prompt === "string" ? prompt : "",
     jobId: null,
   });
@@ -193,7 +196,7 @@ function layOut({ inputs, params, workflow }: Pick<JobView, "inputs" | "params" 
 export function useStudioRemix(): void {
   const t = useTranslations("studio");
   const take = useCallback(
-    (job: Pick<JobView, "inputs" | "params" | "workflow">) => {
+    (job: LaidOut) => {
       const former = studio.get();
       layOut(job);
       const isMarked = job.inputs.some(({ role }) => role === "mask");
