@@ -138,7 +138,7 @@ async function answerPay(
     await bot.settle(press, bot.words.t("bot.expired"));
     return true;
   }
-  const [verb = "", , named = ""] = press.data.split(":");
+  const [verb = "", , ...named] = press.data.split(":");
   const { kind, params, key } = offer;
   const agreed = verb === "pay" ? agreementOf(offer, named) : null;
   const wish = { ...wishFor(request, { kind, params }), key, ownOnly: verb === "own" };

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { enableProvider, type ProviderName } from "@atelier/server/providers";
 import type { Services } from "@atelier/server/services";
 import { addNode } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
@@ -33,9 +34,10 @@ const offer = (provider: string, priceUsd: number | null) => ({
 });
 const models = [
   model("painter", "text_to_image", [offer("fal", 0.04), offer("replicate", 0.085)]),
-  model("editor", "edit", [offer("fal", null)]),
-  model("gift", "restore_faces", [offer("fal", 0)]),
+  model("editor", "edit", [offer("fal", null), offer("replicate", 0.6)]),
+  model("gift", "restore_faces", [offer("fal", 0), offer("replicate", 0.2)]),
   model("scaler", "upscale", [{ ...offer("fal", 0.5), input: { factor: "$scale" } }]),
+  model("cutter", "remove_background", [offer("replicate", 0.5)]),
 ];
 
 let api: BotApi;
@@ -66,6 +68,17 @@ const jobCount = (person: Person, owner: Parameters<typeof jobsOf>[1], count: nu
     const jobs = await jobsOf(services, owner);
     return jobs.length === count ? jobs : null;
   });
+
+/** The admin leaves these providers switched on, until the test ends. */
+const switchTo = async (...providers: readonly ProviderName[]) => {
+  const set = async (isOn: (name: ProviderName) => boolean) => {
+    for (const name of ["fal", "replicate"] as const) await enableProvider(services.db, name, isOn(name));
+  };
+  await set((name) => providers.includes(name));
+  onTestFinished(() => set(() => true));
+};
+const edits = () => api.calls.filter((name) => name === "editMessageText").length;
+const untilEdits = (count: number) => until(`edit ${count}`, () => (edits() >= count ? true : null));
 
 test("C1 E8 what costs money is asked about with its price, and one agreement makes one job", async () => {
   const person = api.person();
@@ -112,20 +125,75 @@ test("C1 a price that rose after the question is asked about again", async () =>
   const question = await shows(person, /costs about \$0\.04/);
   await cheapenOffers(services, person, 0.01);
   const { text, buttons } = question;
-  const edits = () => api.calls.filter((name) => name === "editMessageText").length;
   const before = edits();
   person.press("Make it for $0.085");
   // It is the same question, so that the chat shows no change.
-  await until("the question again", () => (edits() > before ? true : null));
+  await untilEdits(before + 1);
   expect(person.messages).toMatchObject([{ text, buttons }]);
   expect(await jobsOf(services, owner)).toEqual([]);
   person.press("Make it for $0.085");
   await jobCount(person, owner, 1);
 });
 
+const refusedEdit = { kind: "refuse", status: 400, text: "Bad Request: refused" } as const;
+
+test("C1 a second press on a price that rose meanwhile agrees to nothing, also where the chat still shows it", async () => {
+  const person = api.person();
+  const owner = await linkOwner(services, person);
+  await switchTo("fal");
+  person.say("a dear friend again");
+  await shows(person, /costs about \$0\.04/);
+  await switchTo("replicate");
+  api.inject("editMessageText", refusedEdit);
+  const before = edits();
+  person.press("Make it for $0.04");
+  person.press("Make it for $0.04");
+  await untilEdits(before + 2);
+  await shows(person, /costs about \$0\.085/);
+  expect(await jobsOf(services, owner)).toEqual([]);
+  person.press("Make it for $0.085");
+  const [job] = await jobCount(person, owner, 1);
+  expect(job?.agreed).toMatchObject({ maxPriceUsd: 0.085 });
+});
+
+test("C1 the most for an unknown price is asked for anew where the price is known by now", async () => {
+  const person = api.person();
+  const owner = await linkOwner(services, person);
+  await switchTo("fal");
+  person.sendPhotos([await photo()], { caption: "make it red" });
+  await shows(person, /The editor at fal.*price is not known/);
+  await switchTo("replicate");
+  const before = edits();
+  person.press("At most $0.05");
+  person.press("At most $0.05");
+  await untilEdits(before + 2);
+  await shows(person, /The editor at Replicate.*costs about \$0\.60/);
+  expect(await jobsOf(services, owner)).toEqual([]);
+});
+
+test("C1 a price is agreed to for what it was asked for alone", async () => {
+  const person = api.person();
+  const owner = await linkOwner(services, person);
+  await noteSeen(services, homeId, 600);
+  person.sendPhotos([await photo()]);
+  await shows(person, /What is to be done/);
+  const before = edits();
+  // The chat shows the first question, and the second one stands.
+  api.inject("editMessageText", { kind: "lost" }, refusedEdit);
+  person.press("Upscale");
+  person.press("Remove background");
+  await untilEdits(before + 2);
+  expect(person.messages.at(-1)?.text).toMatch(/The scaler at fal.*costs about \$0\.50/);
+  person.press("Make it for $0.50");
+  await shows(person, /The cutter at Replicate.*costs about \$0\.50/);
+  expect(await jobsOf(services, owner)).toEqual([]);
+  await noteSeen(services, homeId, -86_400);
+});
+
 test("C1 an unknown price is asked about with the most that the person would pay", async () => {
   const person = api.person();
   const owner = await linkOwner(services, person);
+  await switchTo("fal");
   person.sendPhotos([await photo()], { caption: "make it blue" });
   const question = await shows(person, /The editor at fal.*price is not known: choose the most/);
   const buttons = ["At most $0.05", "At most $0.20", "At most $1.00", "Cancel"];

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { JobKind } from "@atelier/server/engines";
 import { ingest } from "@atelier/server/images";
 import { estimate, parseSubmit, submit, type SubmitInput, type SubmitRequest } from "@atelier/server/jobs";
@@ -75,7 +76,9 @@ async function submitAgreed(bot: Speaker, wish: Wish, { user, asked }: Asking): 
   const quote = await estimate(services, wanted, user);
   if (!quote.isPossible) return { kind: "refused", text: quote.reason };
   const { cloud, priceUsd, note } = quote;
-  const agreed = wish.agreed ?? (priceUsd === 0 ? (quote.agreed ?? undefined) : undefined);
+  // Not what dearer providers behind the first one ask.
+  const free = priceUsd === 0 && quote.agreed ? { ...quote.agreed, maxPriceUsd: 0 } : undefined;
+  const agreed = wish.agreed ?? free;
   if (!agreed && cloud) return askPrice(bot, wish, { user, asked, cloud, note });
   const job = await submit(services, { ...wanted, agreed }, { submitter: user, ownKey, asked });
   await showJob(services, { jobId: job.id, chatId });
@@ -132,32 +135,42 @@ const dollars = { style: "currency", currency: "USD", maximumFractionDigits: 3 }
 /** What a person may choose from where no source states the price, US dollars. */
 const maxima = [0.05, 0.2, 1] as const;
 
-type Offer = Pick<PriceOffer, "priceUsd" | "maxPriceUsd" | "hasHome">;
+type Offer = Pick<PriceOffer, "kind" | "priceUsd" | "maxPriceUsd" | "hasHome">;
+
+/** Names an offer on its buttons: a press may arrive when the bot has asked about another one since. */
+function markOf({ kind, priceUsd, maxPriceUsd = null }: Offer): string {
+  const terms = JSON.stringify([kind, priceUsd, maxPriceUsd]);
+  return createHash("sha256").update(terms).digest("base64url").slice(0, 8);
+}
 
 /** The buttons below the question for a price. */
 export function priceButtons(
   { t, format }: Words,
   { id }: Pick<PictureRequest, "id">,
-  { priceUsd, maxPriceUsd, hasHome = false }: Offer,
+  offer: Offer,
 ): Buttons {
+  const { priceUsd, maxPriceUsd, hasHome = false } = offer;
+  const data = `pay:${id}:${markOf(offer)}`;
   const pays =
     priceUsd === null
       ? maxima.map((usd) => ({
           text: t("bot.price.atMost", { price: format.number(usd, dollars) }),
-          data: `pay:${id}:${usd}`,
+          data: `${data}:${usd}`,
         }))
       : [
           {
             text: t("bot.price.makeFor", { price: format.number(maxPriceUsd ?? priceUsd, dollars) }),
-            data: `pay:${id}`,
+            data,
           },
         ];
   const home = hasHome ? [[{ text: t("bot.price.ownMachines"), data: `own:${id}` }]] : [];
   return [pays, ...home, [{ text: t("bot.cancel"), data: `drop:${id}` }]];
 }
 
-/** What a press on one of the buttons agrees to; null for a press that names no maximum. */
-export function agreementOf({ priceUsd, maxPriceUsd }: Offer, named: string): Agreed | null {
+/** What a press on one of the buttons agrees to; null for a press on those of another offer, and one that names no maximum. */
+export function agreementOf(offer: Offer, [mark, named]: readonly string[]): Agreed | null {
+  const { priceUsd, maxPriceUsd } = offer;
+  if (mark !== markOf(offer)) return null;
   if (priceUsd !== null) return { maxPriceUsd: maxPriceUsd ?? priceUsd };
   const maximum = maxima.find((usd) => String(usd) === named);
   return maximum === undefined ? null : { maxPriceUsd: maximum, unknownPrice: true };
