@@ -141,6 +141,30 @@ test.each([
   },
 );
 
+test("F10 R1 a run keeps its id and its job although the database is away for minutes as it is accepted", async () => {
+  const { db } = opened.services;
+  const real = { now: performance.now.bind(performance), transaction: db.transaction.bind(db) };
+  let awayMs = 0;
+  let hasAnswered = false;
+  const spies = [
+    vi.spyOn(performance, "now").mockImplementation(() => real.now() + awayMs),
+    vi.spyOn(db, "transaction").mockImplementation((...given) => {
+      if (!hasAnswered || awayMs >= 10 * 60_000) return real.transaction(...given);
+      awayMs += 120_000;
+      return Promise.reject(Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }));
+    }),
+  ];
+  try {
+    const { read, running } = await runCalled(() => ((hasAnswered = true), taken()));
+    await running;
+    const { job, attempts } = await read();
+    expect(attempts).toMatchObject([{ state: "accepted", externalId: "late" }]);
+    expect(job).toMatchObject({ status: "processing", providerAttemptId: attempts[0]?.id });
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+  }
+});
+
 test("F10 R1 a job whose first provider is busy goes to the next one, although the database goes away then", async () => {
   const { services } = opened;
   const cut = { table: "provider_attempts", when: "new.state = 'failed'", times: 2 };

@@ -21,12 +21,14 @@ import {
   findModel,
   holdAttempt,
   modelsOf,
+  ownOutageMs,
   type ProviderClient,
   ProviderError,
   type ProviderKey,
   type ProviderName,
   type Submitted,
 } from "@atelier/server/providers";
+import { isDatabaseAway } from "@atelier/server/db";
 import { cloudQueue } from "@atelier/server/engines";
 import { admitInputs } from "@atelier/server/gate";
 import type { Services } from "@atelier/server/services";
@@ -214,12 +216,12 @@ async function callOnce(
     const model = { job, provider: attempt.provider, model: job.model ?? job.need };
     submitted = await inModelSpan(services, model, () => client.submit(key.access, submission, callSignal));
   } catch (error) {
-    return failed(services, called, { error: toProviderError(error), costUsd: null });
+    return failed(services, called, { error: toProviderError(error), costUsd: null }, signal);
   }
   const { handle, run } = submitted;
-  if (run.state === "failed") return failed(services, called, run);
+  if (run.state === "failed") return failed(services, called, run, signal);
   if (run.state !== "succeeded" || client.isAsynchronous) {
-    const outcome = await endCall(services, called, { as: "accepted", handle });
+    const outcome = await endPatiently(services, called, { as: "accepted", handle }, signal);
     if (outcome !== "fenced") return outcome;
     // The worker seemed dead for long: the job may be with another provider by now.
     const cancelSignal = AbortSignal.timeout(cancelLimitMs);
@@ -241,19 +243,38 @@ async function callOnce(
   });
 }
 
+/**
+ * What a call has come to is known here alone: without the id of its run another process could only call it lost, and buy it
+ * again. So the database is waited for, also when others may take the call over; in a worker that stops the present try is the last.
+ */
+async function endPatiently(
+  services: Services,
+  called: Call,
+  end: Parameters<typeof endCall>[2],
+  stopped: AbortSignal,
+): Promise<CallEnded> {
+  const endMs = performance.now() + ownOutageMs;
+  for (;;) {
+    try {
+      return await endCall(services, called, end);
+    } catch (error) {
+      if (!isDatabaseAway(error) || stopped.aborted || performance.now() > endMs) throw error;
+    }
+  }
+}
+
 /** The provider refused the call, or its answer was lost. */
 function failed(
   services: Services,
   called: Call,
   { error, costUsd }: { readonly error: ProviderError; readonly costUsd: number | null },
+  stopped: AbortSignal,
 ): Promise<CallEnded> {
   const { provider } = called.attempt;
   services.log.warn({ provider, class: error.class, reason: error.message }, "provider failed");
-  return endCall(
-    services,
-    called,
-    error.class === "lost" ? { as: "lost", error } : { as: "refused", error, costUsd },
-  );
+  const end =
+    error.class === "lost" ? ({ as: "lost", error } as const) : ({ as: "refused", error, costUsd } as const);
+  return endPatiently(services, called, end, stopped);
 }
 
 /** A fault of a client after its request may have gone out: nothing is known of the call. */

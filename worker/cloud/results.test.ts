@@ -453,6 +453,36 @@ test("F10 a bought result is fetched and stored once, although the database goes
   expect(places).toEqual(ofPictures);
 });
 
+/** While `work` runs, the database is away for so long as a job is to be ended. */
+async function whileAway<T>(mostMs: number, work: () => Promise<T>): Promise<T> {
+  const { db } = opened.services;
+  const transaction = db.transaction.bind(db);
+  let nowMs = 0;
+  const spies = [
+    vi.spyOn(performance, "now").mockImplementation(() => nowMs),
+    vi.spyOn(db, "transaction").mockImplementation((...given) => {
+      if (nowMs >= mostMs) return transaction(...given);
+      nowMs += attemptHoldMs;
+      return Promise.reject(Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" }));
+    }),
+  ];
+  try {
+    return await work();
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+  }
+}
+
+test("F10 a bought result that is stored waits for the database longer than its call is held", async () => {
+  const one = await waiting();
+  expect(await whileAway(3 * attemptHoldMs, () => takeMade(one))).toBe("completed");
+  expect(fetched).toEqual(["own/a.png"]);
+  const { places, ofPictures } = await placesOf(one.job.id);
+  expect(ofPictures).toHaveLength(1);
+  expect(places).toEqual(ofPictures);
+  expect(await attemptsOf(opened.services.db, one.job.id)).toMatchObject([{ state: "succeeded" }]);
+});
+
 /** A clock that goes on by so much with each fetch from the server. */
 function clockOfFetches(stepMs: number) {
   const spy = vi.spyOn(performance, "now").mockImplementation(() => fetched.length * stepMs);

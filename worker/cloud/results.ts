@@ -133,8 +133,8 @@ const usualPatience = {
 
 /**
  * Stores what a synchronous provider made. It was paid for and cannot be asked for again, so a result, and for longer the
- * studio's own store, that is away for a while is waited for, for less long when `signal` aborts; when that does not help the
- * run has failed late, at its price.
+ * studio's own store and database, that is away for a while is waited for, for less long when `signal` aborts; when that does
+ * not help the run has failed late, at its price.
  */
 export async function finishCall(
   services: Services,
@@ -156,7 +156,7 @@ export async function finishCall(
       stored ??= await keep(services, tried, made);
       return (await complete(services, tried, stored)) ? "completed" : "fenced";
     } catch (error) {
-      const isFinal = stored !== null || endsRun(error);
+      const isFinal = endsRun(error) || (stored !== null && !isOwnOutage(error));
       const isGivenUp = isOwnOutage(error) ? isOver(patience.outageMs) : isLastTry;
       if (isFinal || isGivenUp) return failLate(services, finished, error);
     }
