@@ -1,6 +1,6 @@
 import { addImage, addOwner, type TestOwner } from "@atelier/testing/jobs";
 import { openBatchScene } from "@atelier/testing/scenes";
-import { eq } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import sharp from "sharp";
 import { expect, test } from "vitest";
 import { estimateBatch } from "../batches/index.ts";
@@ -100,6 +100,35 @@ test("C1 S3 a statement that is gone counts no more, is not written anew, and a 
   await expect(retry(services, { id, submitter: owner })).rejects.toMatchObject({ code: "consent_required" });
   expect(await countOf(owner)).toBe(0);
 });
+
+test.each(["params", "unused"] as const)(
+  "C1 S3 a retry states nothing anew that its job stated and its owner withdrew: among the %s",
+  async (place) => {
+    const { owner, services } = scene;
+    const person = await samePhoto(owner);
+    await forget(owner);
+    const { id } = await (await order(owner, person, { consent: true, category: "top" })).send();
+    const left = sql`jsonb_set(placement, '{asked}', placement -> 'asked' || '{"unused": {"consent": true}}')`;
+    const moved = { params: sql`params - 'consent'`, placement: left };
+    await services.db
+      .update(jobs)
+      .set({
+        status: "failed",
+        errorCode: "internal",
+        endedAt: new Date(),
+        ...(place === "unused" ? moved : {}),
+      })
+      .where(eq(jobs.id, id));
+    await withdrawConsent(services, { ownerId: owner.userId, imageId: person });
+    const again = () => retry(services, { id, submitter: owner });
+    await expect(again()).rejects.toMatchObject({ code: "consent_required" });
+    expect(await countOf(owner)).toBe(0);
+    await stateConsent(services, { ownerId: owner.userId, imageId: person });
+    const { id: next } = await again();
+    const [job] = await services.db.select().from(jobs).where(eq(jobs.id, next));
+    expect(job?.params).toMatchObject({ category: "top" });
+  },
+);
 
 test("C1 S3 a statement that is withdrawn is asked for again, for each picture of the same bytes", async () => {
   const { owner, services } = scene;

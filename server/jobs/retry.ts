@@ -187,11 +187,18 @@ async function findLastNumber({ db }: Services, { id, ownerId }: Job): Promise<n
   return last?.number ?? 0;
 }
 
-/** The given params and the drawn seed, without defaults of the workflow: the kind may not know them. */
+/**
+ * The given params and the drawn seed, without defaults of the workflow: the kind may not know them. Nor what the owner stated
+ * then, which may be withdrawn: the stored statement counts.
+ */
 function readParams({ kind, params, placement }: Job): Record<string, unknown> {
   const given = placement?.asked && new Set([...placement.asked.params, "seed"]);
   const own = Object.entries({ ...placement?.asked?.unused, ...params }).filter(
-    ([name, value]) => name in kindParams[kind].shape && value !== "" && (!given || given.has(name)),
+    ([name, value]) =>
+      name in kindParams[kind].shape &&
+      value !== "" &&
+      !(name === "consent" && value === true) &&
+      (!given || given.has(name)),
   );
   return Object.fromEntries(own);
 }
