@@ -348,6 +348,30 @@ test("F10 a picture that is ready at its address as the time of its call ends is
   }
 });
 
+test("what is to follow a job in a batch begins with the picture that its provider makes at once", async () => {
+  const { db } = opened.services;
+  const bytes = await sharp({ create: { width: 40, height: 60, channels: 3, background: "#c05030" } })
+    .png()
+    .toBuffer();
+  const { promise: answer, resolve } = Promise.withResolvers<void>();
+  const run = { state: "succeeded", outputs: [{ bytes }], costUsd: 0.05 } as const;
+  const submit = async () => (await answer, { handle, run });
+  const { id, read, running } = await runCalled(submit, { isAsynchronous: false });
+  const batchId = newId();
+  const ownerId = (await read()).job?.ownerId ?? "";
+  await db.insert(schema.batches).values({ id: batchId, ownerId, size: 1 });
+  await db.insert(schema.batchJobs).values({ batchId, position: 0, jobId: id });
+  const request = { kind: "upscale", params: {}, inputs: {} };
+  await db
+    .insert(schema.batchSteps)
+    .values({ batchId, position: 0, number: 1, role: "image", request, maxPriceUsd: 0 });
+  resolve();
+  await running;
+  expect((await read()).job).toMatchObject({ status: "completed" });
+  const isBegun = sql`${schema.batchSteps.batchId} = ${batchId} and ${schema.batchSteps.begunAt} is not null`;
+  await vi.waitUntil(async () => (await db.$count(schema.batchSteps, isBegun)) > 0, { timeout: 10_000 });
+});
+
 const flagged = new ProviderError("moderation", "It was made and flagged.", { isCharged: true });
 
 test.each([

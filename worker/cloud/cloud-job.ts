@@ -1,3 +1,4 @@
+import { noteCompleted } from "@atelier/server/batches";
 import { AppError, toAppError } from "@atelier/server/platform";
 import {
   type Call,
@@ -70,6 +71,7 @@ export async function runCloudJob(services: Services, input: CloudRunInput): Pro
   const outcome = await inRunSpan(services, job, () =>
     withTempFolder(services.env, (workDir) => walk({ ...services, log }, input, workDir)),
   ).catch((error: unknown) => endBadly({ ...services, log }, lease, error));
+  if (outcome === "completed") noteCompleted(services);
   log.info({ outcome, model: job.model }, "submit ended");
 }
 
