@@ -102,6 +102,16 @@ test("a save whose answer was lost is no conflict with itself, and is one with a
   await expect(save({ revision: 3 })).rejects.toMatchObject({ code: "conflict" });
 });
 
+test("a save that was made from a revision of an edit that is removed stores nothing", async () => {
+  const { id } = await save({ revision: 0 });
+  await save({ revision: 1 });
+  await removeEdit(opened.services, { ownerId, id });
+  for (const revision of [1, 2])
+    await expect(save({ revision })).rejects.toMatchObject({ code: "conflict", details: { revision: 0 } });
+  expect(await read()).toBeNull();
+  expect(await save({ revision: 0 })).toMatchObject({ revision: 1 });
+});
+
 test("an edit is found by each of its versions, and by its first picture before all", async () => {
   const versionId = await addPicture();
   const versions = [

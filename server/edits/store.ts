@@ -72,7 +72,7 @@ type SaveInput = z.output<typeof saveEditSchema> & Pick<EditedInput, "ownerId">;
 
 /**
  * Stores the state of an edit, when the stored revision is the one that it was made from. Throws `conflict` with the stored
- * revision otherwise, `not_found` for a picture that is not the owner's, `request_too_large`, and `bad_request` for a state
+ * revision otherwise, 0 where the edit was removed, `not_found` for a picture that is not the owner's, `request_too_large`, and `bad_request` for a state
  * of another picture.
  */
 export async function saveEdit({ db }: Pick<Services, "db">, input: SaveInput): Promise<EditFacts> {
@@ -100,29 +100,29 @@ async function write(
   const [image] = await tx.select({ id: images.id }).from(images).where(own);
   if (!image) throw new AppError("not_found");
   const versionIds = state.versions.map((version) => version.imageId);
-  const isRead = sql`${edits.revision} = ${revision}
-    or (${edits.revision} = ${revision + 1} and ${edits.writer} = ${writer})`;
-  const [saved] = await tx
-    .insert(edits)
-    .values({ id: newId(), ownerId, imageId, versionIds, state, writer })
-    .onConflictDoUpdate({
-      target: edits.imageId,
-      set: {
-        versionIds,
-        state,
-        writer,
-        revision: sql`${edits.revision} + 1`,
-        updatedAt: sql`now()`,
-      },
-      setWhere: sql`${edits.ownerId} = ${ownerId} and (${isRead})`,
-    })
-    .returning(facts);
+  const isRead = sql`${edits.ownerId} = ${ownerId} and (${edits.revision} = ${revision}
+    or (${edits.revision} = ${revision + 1} and ${edits.writer} = ${writer}))`;
+  const set = { versionIds, state, writer, revision: sql`${edits.revision} + 1`, updatedAt: sql`now()` };
+  // A removed edit does not come back by what a page still has of it.
+  const saving =
+    revision > 0
+      ? tx
+          .update(edits)
+          .set(set)
+          .where(and(eq(edits.imageId, imageId), isRead))
+          .returning(facts)
+      : tx
+          .insert(edits)
+          .values({ id: newId(), ownerId, imageId, versionIds, state, writer })
+          .onConflictDoUpdate({ target: edits.imageId, set, setWhere: isRead })
+          .returning(facts);
+  const [saved] = await saving;
   return saved;
 }
 
 async function whyNotSaved(tx: Tx, { imageId }: EditedInput): Promise<AppError> {
   const [stored] = await tx.select(facts).from(edits).where(eq(edits.imageId, imageId));
-  if (!stored) return new AppError("not_found");
+  if (!stored) return new AppError("conflict", "This edit was removed.", { details: { revision: 0 } });
   const { revision, updatedAt } = toFacts(stored);
   return new AppError("conflict", "This edit was changed in another window.", {
     details: { revision, updatedAt },

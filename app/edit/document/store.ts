@@ -179,10 +179,16 @@ function createStore(start: Start) {
 
   /** Another window has saved. Only when both have worked since does a person have to choose. */
   async function meet(): Promise<void> {
-    const theirs = await api.edits.get.query({ imageId }).catch(() => undefined);
-    if (theirs === undefined) return refuse({ code: "offline", message: "" });
+    const found = await api.edits.get.query({ imageId }).catch(() => undefined);
+    if (found === undefined) return refuse({ code: "offline", message: "" });
+    // Another edit may have the picture as a version.
+    const theirs = found?.imageId === imageId ? found : null;
+    const { edit } = snapshot;
+    const ownWork = workOf(await encodeEdit(edit));
+    // It was removed, and nothing was done here since.
+    if (theirs === null && ownWork === syncedWork) return settle(edit, 0, ownWork);
     const theirWork = theirs && workOf(theirs.state);
-    const isTheirsNew = theirWork !== syncedWork && theirWork !== workOf(await encodeEdit(snapshot.edit));
+    const isTheirsNew = theirWork !== syncedWork && theirWork !== ownWork;
     if (theirs !== null && isTheirsNew) return set({ keeping: { at: "conflict", theirs } });
     revision = theirs?.revision ?? 0;
     set({ keeping: { at: "saving" } });
