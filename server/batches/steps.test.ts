@@ -10,6 +10,7 @@ import { schema } from "../db/index.ts";
 import { getImage, ingest, purgeDeleted, removeImages, restoreImages } from "../images/index.ts";
 import { retry } from "../jobs/index.ts";
 import type { Services } from "../services.ts";
+import { hasConsent, stateConsent, withdrawConsent } from "../wardrobe/index.ts";
 import {
   beginSteps,
   cancelBatch,
@@ -236,6 +237,25 @@ test("C1 a step takes further pictures that no request named before, and none of
   expect(await open(id)).toMatchObject({
     jobs: [{ job: { kind: "outfit_change", inputs: expect.anything() }, steps: { begun: 1, stopped: null } }],
   });
+});
+
+test("C1 S3 a pass does not begin once the statement about the photo of its order is withdrawn", async () => {
+  const { services, owner } = scene;
+  const photo = { ownerId: owner.userId, imageId: owner.imageId };
+  const [shirt, jeans] = [await addImage(services, owner.userId), await addImage(services, owner.userId)];
+  const pass = { kind: "outfit_change", engine: "local", params: { consent: true } };
+  const first = { ...pass, inputs: { person: owner.imageId, garment: shirt } };
+  const { id, jobIds } = await send([{ ...first, steps: [{ ...pass, inputs: { garment: jeans } }] }]);
+  const resultId = await complete(jobIds[0] ?? "");
+  await withdrawConsent(services, photo);
+  expect(await beginSteps(services)).toBe(0);
+  expect(await open(id)).toMatchObject({
+    jobs: [{ steps: { begun: 0, stopped: { code: "consent_required" } } }],
+  });
+  expect(await hasConsent(services, { ...photo, imageId: resultId })).toBe(false);
+  await stateConsent(services, photo);
+  await retryBatch(services, { submitter: scene.as.submitter, id });
+  expect(await open(id)).toMatchObject({ jobs: [{ steps: { begun: 1, stopped: null } }] });
 });
 
 test("a paid step counts for the price of the batch, and is refused when it has become dearer until it begins", async ({

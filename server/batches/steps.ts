@@ -3,9 +3,10 @@ import { type PromptTemplate, schema, type Tx } from "../db/index.ts";
 import type { InputRole } from "../engines.ts";
 import { hasShape, type OrderedJob, passToKey, priceOfOne, submit, type Submitter } from "../jobs/index.ts";
 import { AppError, type ErrorCode, toAppError } from "../platform/index.ts";
+import { consentIsStored } from "../safety.ts";
 import type { Services } from "../services.ts";
 
-const { auditEntries, batches, batchJobs, batchSteps, jobs, jobOutputs, users } = schema;
+const { auditEntries, batches, batchJobs, batchSteps, images, jobInputs, jobs, jobOutputs, users } = schema;
 
 /** Stores what is to follow the jobs of a batch. */
 export async function storeSteps(tx: Tx, batchId: string, ordered: readonly OrderedJob[]): Promise<void> {
@@ -47,8 +48,12 @@ interface DueStep {
   readonly isUnwanted: boolean;
   /** That key was revoked; one that came to the end it was made with still follows. */
   readonly isRevoked: boolean;
+  /** The statement about the person on the photo of the job before, which counts for its result as well, was withdrawn. */
+  readonly isWithdrawn: boolean;
   readonly dueForMs: number;
 }
+
+const isStated = consentIsStored({ ownerId: sql`p.owner_id`, storedSha256: sql`p.stored_sha256` });
 
 type Place = Pick<DueStep, "batchId" | "position">;
 
@@ -72,6 +77,9 @@ async function readDue(
       j.cancel_requested_at is not null or coalesce(u.banned, false) as "isUnwanted",
       exists (select from ${auditEntries} a
         where a.kind = 'key.revoked' and a.outcome = 'ok' and a.object_id = j.api_key_id) as "isRevoked",
+      j.kind = 'outfit_change' and s.request ->> 'kind' = j.kind and exists (
+        select from ${jobInputs} i join ${images} p on p.id = i.image_id
+        where i.job_id = j.id and i.role = 'person' and not ${isStated}) as "isWithdrawn",
       (extract(epoch from now() - j.ended_at) * 1000)::float8 as "dueForMs"
     from (select distinct on (batch_id, position) * from ${batchSteps}
       where begun_at is null and stopped_code is null
@@ -109,7 +117,7 @@ export async function beginSteps(services: Services, reach: Reach = {}): Promise
 /** `passed`: nothing was to be done, and the next step is due. */
 async function begin(services: Services, step: DueStep): Promise<"begun" | "passed" | "refused"> {
   const { batchId, position, number, role, request, imageId, ownerId, apiKeyId, isGuest } = step;
-  const stop = step.isUnwanted ? unwanted : step.isRevoked ? revoked : imageId === null ? gone : null;
+  const stop = stopOf(step);
   if (stop) {
     await stopPlace(services, step, stop);
     return "refused";
@@ -134,6 +142,13 @@ async function begin(services: Services, step: DueStep): Promise<"begun" | "pass
     services.log.info({ batchId, position, number, code: refusal.code }, "step of a batch refused");
     return "refused";
   }
+}
+
+function stopOf({ isUnwanted, isRevoked, isWithdrawn, imageId }: DueStep): Stop | null {
+  if (isUnwanted) return unwanted;
+  if (isRevoked) return revoked;
+  if (isWithdrawn) return new AppError("consent_required");
+  return imageId === null ? gone : null;
 }
 
 const unwanted = { code: "cancelled", message: "The job before it was cancelled." } as const;
