@@ -1,6 +1,7 @@
 import { text } from "node:stream/consumers";
 import { addImage, addOwner, readJob, until, untilAll } from "@atelier/testing/jobs";
 import { openBatchScene } from "@atelier/testing/scenes";
+import { whileCut } from "@atelier/testing/postgres";
 import { startTestWorker } from "@atelier/testing/worker";
 import { eq } from "drizzle-orm";
 import sharp from "sharp";
@@ -391,6 +392,33 @@ test("a removed batch is gone with its results, comes back with them, and goes f
   await expect(restoreBatch(services, address)).rejects.toMatchObject({ code: "not_found" });
   expect(await purgeBatches(services)).toBe(1);
   expect(await countJobs()).toBe(2);
+});
+
+test("a removal of a batch that ends in the middle is as if it had not begun, and so is a restore", async () => {
+  const { services } = scene;
+  const { id, jobIds } = await send({ jobs: [upscale(scene.owner.imageId)] });
+  const worker = await startTestWorker(services);
+  await untilAll(services, jobIds, { statuses: ["completed"] });
+  await worker.kill9();
+  const address = { ownerId: scene.owner.userId, id };
+  const { outputs } = await get(services, { ownerId: scene.owner.userId, id: jobIds[0] ?? "" });
+  const imageIds = outputs.map(({ imageId }) => imageId);
+  expect(imageIds).toHaveLength(1);
+  const cut = { table: "images", times: 1 };
+  await whileCut(services, cut, () => expect(removeBatch(services, address)).rejects.toThrow(/Failed query/));
+  expect(await open(id)).toMatchObject({ status: "ended" });
+  expect(await removeBatch(services, address)).toEqual({ id, imageIds });
+  await whileCut(services, cut, () =>
+    expect(restoreBatch(services, address)).rejects.toThrow(/Failed query/),
+  );
+  await expect(open(id)).rejects.toMatchObject({ code: "not_found" });
+  expect(await restoreBatch(services, address)).toEqual({ id, imageIds });
+  expect(await open(id)).toMatchObject({ status: "ended" });
+  // Without a result that comes back the batch is back all the same.
+  await removeImages(services, { ownerId: scene.owner.userId, ids: imageIds });
+  expect(await removeBatch(services, address)).toEqual({ id, imageIds: [] });
+  expect(await restoreBatch(services, address)).toEqual({ id, imageIds: [] });
+  expect(await open(id)).toMatchObject({ status: "ended" });
 });
 
 test("an axis replaces words of the prompts as the page does, and puts a style beside others", async () => {

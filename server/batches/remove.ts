@@ -1,5 +1,5 @@
 import { and, eq, inArray, lt, type SQL, sql } from "drizzle-orm";
-import { ago, schema } from "../db/index.ts";
+import { ago, type Db, schema, type Tx } from "../db/index.ts";
 import { removeImages, restoreImages } from "../images/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -21,17 +21,21 @@ export interface BatchRemoval {
  */
 export async function removeBatch(services: Services, address: BatchAddress): Promise<BatchRemoval> {
   await cancelBatch(services, address);
-  await services.db
-    .update(batches)
-    .set({ deletedAt: sql`now()` })
-    .where(eq(batches.id, address.id));
-  const ids = await readResults(services, address.id);
-  return { id: address.id, imageIds: await removeImages(services, { ownerId: address.ownerId, ids }) };
+  const { id, ownerId } = address;
+  // Together: a batch that is gone from all lists is not removed again.
+  return services.db.transaction(async (tx) => {
+    await tx
+      .update(batches)
+      .set({ deletedAt: sql`now()` })
+      .where(eq(batches.id, id));
+    const ids = await readResults(tx, id);
+    return { id, imageIds: await removeImages({ db: tx }, { ownerId, ids }) };
+  });
 }
 
 /**
  * Takes the removal back within `config.retention.undoDeleteMs`, with the results that were not deleted before it. Throws
- * `not_found` after that time, and what `restoreImages` throws; the batch is back then all the same.
+ * `not_found` after that time, and what `restoreImages` throws; nothing is back then.
  */
 export async function restoreBatch(services: Services, { ownerId, id }: BatchAddress): Promise<BatchRemoval> {
   if (!isId(id)) throw new AppError("not_found");
@@ -49,14 +53,18 @@ export async function restoreBatch(services: Services, { ownerId, id }: BatchAdd
     );
   if (!batch) throw new AppError("not_found");
   if (batch.deletedAt === null) return { id, imageIds: [] };
-  const results = await readResults(services, id);
+  const results = await readResults(db, id);
+  // By the clock of the database: a time that was read here is less exact.
+  const removedAt = db.select({ at: batches.deletedAt }).from(batches).where(eq(batches.id, id));
   const own = await db
     .select({ id: images.id })
     .from(images)
-    .where(and(inArray(images.id, results), sql`${images.deletedAt} >= ${batch.deletedAt}`));
-  await db.update(batches).set({ deletedAt: null }).where(eq(batches.id, id));
-  const imageIds = await restoreImages(services, { ownerId, ids: own.map((image) => image.id) });
-  return { id, imageIds };
+    .where(and(inArray(images.id, results), sql`${images.deletedAt} >= (${removedAt})`));
+  const takeBack = async (tx: Tx) => {
+    await tx.update(batches).set({ deletedAt: null }).where(eq(batches.id, id));
+  };
+  const ids = own.map((image) => image.id);
+  return { id, imageIds: await restoreImages(services, { ownerId, ids, takeBack }) };
 }
 
 /** The jobs of batches, also those that stood in a place before their steps. */
@@ -65,7 +73,7 @@ const jobsOf = (
 ) => sql`(select ${batchJobs.jobId} from ${batchJobs} where ${batchJobs.batchId} = ${batchId}
   union all select ${batchSteps.sourceJobId} from ${batchSteps} where ${batchSteps.batchId} = ${batchId})`;
 
-async function readResults({ db }: Services, batchId: string): Promise<string[]> {
+async function readResults(db: Db | Tx, batchId: string): Promise<string[]> {
   const rows = await db
     .select({ id: jobOutputs.imageId })
     .from(jobOutputs)

@@ -2,7 +2,7 @@ import { and, eq, gt, inArray, isNotNull, isNull, ne, notExists, or, type SQL, s
 import { alias } from "drizzle-orm/pg-core";
 import { z } from "zod";
 import { recordAct } from "../audit/index.ts";
-import { type DescribedBy, lockTopic, schema, type Tx } from "../db/index.ts";
+import { type Db, type DescribedBy, lockTopic, schema, type Tx } from "../db/index.ts";
 import { AppError, type Config, isAppError, isId, oneAtATime } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import {
@@ -65,7 +65,7 @@ interface OwnImagesInput {
 
 /** Marks own images as deleted, so they can still be restored; returns the ids that existed and ignores others. */
 export async function removeImages(
-  services: Pick<Services, "db">,
+  services: { readonly db: Db | Tx },
   { ownerId, ids }: OwnImagesInput,
 ): Promise<string[]> {
   const removed = await services.db
@@ -194,7 +194,6 @@ export async function restoreImages(
 ): Promise<string[]> {
   const { config, db } = services;
   const wanted = [...new Set(ids.filter(isId))];
-  if (wanted.length === 0) return [];
   return oneAtATime(uploadKeyOf(ownerId), () =>
     db.transaction(async (tx) => {
       // Uploads of this owner wait, so that no twin can appear between the check below and the commit.
