@@ -414,6 +414,11 @@ test("a removal of a batch that ends in the middle is as if it had not begun, an
   await expect(open(id)).rejects.toMatchObject({ code: "not_found" });
   expect(await restoreBatch(services, address)).toEqual({ id, imageIds });
   expect(await open(id)).toMatchObject({ status: "ended" });
+  // At whatever part of a millisecond.
+  for (let times = 0; times < 10; times += 1) {
+    expect(await removeBatch(services, address)).toEqual({ id, imageIds });
+    expect(await restoreBatch(services, address)).toEqual({ id, imageIds });
+  }
   // Without a result that comes back the batch is back all the same.
   await removeImages(services, { ownerId: scene.owner.userId, ids: imageIds });
   expect(await removeBatch(services, address)).toEqual({ id, imageIds: [] });

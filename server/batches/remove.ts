@@ -26,7 +26,8 @@ export async function removeBatch(services: Services, address: BatchAddress): Pr
   return services.db.transaction(async (tx) => {
     await tx
       .update(batches)
-      .set({ deletedAt: sql`now()` })
+      // The column would round up, and its pictures, whose column keeps the microseconds, count as deleted before it.
+      .set({ deletedAt: sql`date_trunc('milliseconds', now())` })
       .where(eq(batches.id, id));
     const ids = await readResults(tx, id);
     return { id, imageIds: await removeImages({ db: tx }, { ownerId, ids }) };
@@ -54,12 +55,10 @@ export async function restoreBatch(services: Services, { ownerId, id }: BatchAdd
   if (!batch) throw new AppError("not_found");
   if (batch.deletedAt === null) return { id, imageIds: [] };
   const results = await readResults(db, id);
-  // By the clock of the database: a time that was read here is less exact.
-  const removedAt = db.select({ at: batches.deletedAt }).from(batches).where(eq(batches.id, id));
   const own = await db
     .select({ id: images.id })
     .from(images)
-    .where(and(inArray(images.id, results), sql`${images.deletedAt} >= (${removedAt})`));
+    .where(and(inArray(images.id, results), sql`${images.deletedAt} >= ${batch.deletedAt}`));
   const takeBack = async (tx: Tx) => {
     await tx.update(batches).set({ deletedAt: null }).where(eq(batches.id, id));
   };
