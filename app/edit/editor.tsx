@@ -167,7 +167,7 @@ function EditRoom({ store }: RoomProps) {
               />
             )}
           </div>
-          <VersionStrip versions={versions} edit={edit} onReopen={runs.reopen} />
+          <VersionStrip versions={versions} edit={edit} onReopen={runs.reopen} useOf={modes.useOf} />
         </div>
         <div className={cx("contents", isLooking && "max-wide:hidden")}>
           <EditPanel image={image} session={session} selection={selection} modes={modes} run={runs} />

@@ -69,7 +69,7 @@ export function EditPanel({ image, session, selection, modes, run }: EditPanelPr
   return (
     <aside
       aria-label={t("actions")}
-      className="flex shrink-0 flex-col gap-5 overflow-y-auto border-line p-4 wide:pb-20 max-wide:h-[38dvh] max-wide:scroll-pb-28 max-wide:border-t wide:w-[304px] xl:w-[320px] wide:border-s"
+      className="flex shrink-0 flex-col gap-5 overflow-y-auto border-line p-4 wide:pb-20 max-wide:h-[38dvh] max-wide:scroll-pb-44 max-wide:has-data-settings-open:h-[50dvh] max-wide:border-t wide:w-[304px] xl:w-[320px] wide:border-s"
     >
       <Modes
         image={image}

@@ -224,7 +224,7 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     const on = await openEditor(page);
     await chooseMode(page, "Replace");
     const model = page.getByRole("combobox", { name: "Model" });
-    const settings = page.getByRole("button", { name: /^Settings/ });
+    const settings = page.getByRole("button", { name: /^Settings( changed)?$/ });
     await drag(page, [on({ x: 100, y: 100 }), on({ x: 300, y: 200 })]);
     await expect(model).toHaveText("Automatic", { timeout: serverFoundMs });
     await page.getByRole("textbox", { name: "Prompt for the masked area" }).fill("moss");
@@ -278,6 +278,15 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     await expect(settings).toHaveAccessibleName("Settings");
     await settings.press("Enter");
     await expect(strength).toHaveValue("0.85");
+
+    await page.getByRole("button", { name: "Settings of this version" }).click();
+    const made = page.getByRole("dialog", { name: "Settings of this version" });
+    await expect(made).toContainText("mushrooms");
+    expect(await findBarriers(page)).toEqual([]);
+    await made.getByRole("button", { name: "Use these settings" }).click();
+    await expect(made).toBeHidden();
+    await expect(strength).toHaveValue("0.6");
+    await expect(seed).toHaveValue("41");
   });
 
   test("D2 things are selected by click, by a box and by words with the mouse, by a box from the keyboard too", async ({

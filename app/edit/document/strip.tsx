@@ -1,10 +1,15 @@
 "use client";
-import { Columns2, CornerDownRight, ImageOff, Layers } from "lucide-react";
+import { useQuery } from "@tanstack/react-query";
+import { Columns2, CornerDownRight, ImageOff, Info, Layers } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
-import { useIsGone } from "../../client/queries.ts";
+import type { JobView } from "@atelier/server/jobs";
+import { useImage, useIsGone } from "../../client/queries.ts";
+import { makingQuery } from "../../client/source.ts";
 import { imageUrl } from "../../client/urls.ts";
 import { Button, cx, IconButton } from "../../ui/button.tsx";
+import { useFailureToast } from "../../ui/failures.ts";
+import { later } from "../../ui/later.tsx";
 import type { OpenEdit } from "./state.ts";
 import type { PlacedVersion, Versions } from "./versions.ts";
 
@@ -62,15 +67,46 @@ function VersionButton({ version, versions }: VersionButtonProps) {
   );
 }
 
+const VersionSettings = later(async () => (await import("./version-settings.tsx")).VersionSettings);
+
+interface SettingsButtonProps {
+  readonly imageId: string;
+  readonly useOf: (job: JobView) => (() => void) | null;
+}
+
+/** Shows with what the version on the stage was made; nothing for an upload, and for a job that is no more. */
+function SettingsButton({ imageId, useOf }: SettingsButtonProps) {
+  const t = useTranslations("edit.run");
+  const showFailure = useFailureToast();
+  const [isOpen, setOpen] = useState(false);
+  const { data: image } = useImage(imageId);
+  const { data: job } = useQuery(makingQuery({ jobId: image?.jobId ?? null }));
+  if (job === undefined) return null;
+  return (
+    <>
+      <IconButton label={t("ofVersion")} side="top" onClick={() => setOpen(true)}>
+        <Info aria-hidden />
+      </IconButton>
+      <VersionSettings
+        isWanted={isOpen}
+        onFailure={showFailure}
+        props={{ job, isOpen, onClose: () => setOpen(false), onUse: useOf(job) }}
+      />
+    </>
+  );
+}
+
 interface VersionStripProps {
   readonly versions: Versions;
   readonly edit: OpenEdit;
   /** Shows the candidates of a run again, named by its first job. */
   readonly onReopen: (jobId: string) => void;
+  /** Sets the mode to what a job ran with; null where there is no such mode. */
+  readonly useOf: SettingsButtonProps["useOf"];
 }
 
 /** The tree of versions, and "Compare". */
-export function VersionStrip({ versions, edit, onReopen }: VersionStripProps) {
+export function VersionStrip({ versions, edit, onReopen, useOf }: VersionStripProps) {
   const t = useTranslations("edit");
   const { placed, currentId, baseId, toggleCompare } = versions;
   const taken = edit.runs.findLast(
@@ -89,6 +125,7 @@ export function VersionStrip({ versions, edit, onReopen }: VersionStripProps) {
         ))}
       </ol>
       {baseId === null ? null : <p className="hidden text-xs text-quiet sm:block">{t("compareHint")}</p>}
+      {baseId === null ? <SettingsButton key={currentId} imageId={currentId} useOf={useOf} /> : null}
       {takenJobId === undefined || baseId !== null ? null : (
         <IconButton
           label={t("candidatesAgain", { count: taken?.jobIds.length ?? 0 })}

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { newEdit } from "../document/state.ts";
-import { keptModes, modesOf, newModes, withModes } from "./mode-settings.ts";
+import { keptModes, modesOf, newModes, withJob, withModes } from "./mode-settings.ts";
 import { noRun } from "./run.ts";
 
 const job = { params: {}, inputs: [], workflow: null, model: null };
@@ -58,6 +58,29 @@ test("what a job ran with is set again: its workflow or model, and the settings 
   });
   const here = modesOf({ ...job, kind: "inpaint", params: { seed: 4 } });
   expect(here.settings.remove).toEqual({ ...noRun, seed: 4 });
+});
+
+test("the settings of a version are put into its mode, and those of the others stay", () => {
+  const { settings } = newModes;
+  const now = {
+    mode: "adjust",
+    settings: { ...settings, change: { ...settings.change, prompt: "night" } },
+  } as const;
+  const used = withJob(now, {
+    ...job,
+    kind: "inpaint",
+    params: { prompt: "moss", seed: 3 },
+    workflow: "fill",
+  });
+  expect(used).toEqual({
+    mode: "replace",
+    settings: {
+      ...now.settings,
+      replace: { ...noRun, prompt: "moss", models: { inpaint: "fill" }, seed: 3, numbers: { fill: {} } },
+    },
+  });
+  expect(withJob(now, { ...job, kind: "text_to_image", params: { prompt: "a hill" } })).toBeNull();
+  expect(withJob(now, { ...job, kind: "crop", params: { angle: 2 } })).toBeNull();
 });
 
 test("an edit is opened in the mode and with the settings it was left with, also by a version that knew less or more", () => {

@@ -203,3 +203,13 @@ const modesByKind: Partial<Record<JobKind, (job: Source) => ModeState>> = {
 export function modesOf(job: Source): ModeState {
   return modesByKind[job.kind]?.(job) ?? newModes;
 }
+
+/** Of these the settings are about one picture, or there are none. */
+const ofPicture: ReadonlySet<JobKind> = new Set(["crop", "restore"]);
+
+/** The modes with that of a job as it ran, the others as they are; null where no mode makes such jobs. */
+export function withJob(now: ModeState, job: Source): ModeState | null {
+  if (modesByKind[job.kind] === undefined || ofPicture.has(job.kind)) return null;
+  const { mode, settings } = modesOf(job);
+  return { mode, settings: { ...now.settings, [mode]: settings[mode] } };
+}

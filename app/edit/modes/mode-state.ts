@@ -1,6 +1,7 @@
 "use client";
 import { useSearchParams } from "next/navigation";
 import { useCallback, useEffect, useMemo, useRef } from "react";
+import type { JobView } from "@atelier/server/jobs";
 import { useRemixJob } from "../../client/remix.ts";
 import type { OpenEdit } from "../document/state.ts";
 import type { EditStore } from "../document/store.ts";
@@ -10,6 +11,7 @@ import {
   type ModeSettings,
   modesOf,
   type ModeState,
+  withJob,
   withModes,
 } from "./mode-settings.ts";
 import { useSteps } from "./steps.tsx";
@@ -46,9 +48,16 @@ export function useModes(store: EditStore, { mode, settings }: Kept) {
       })),
     [set],
   );
+  const useOf = useCallback(
+    (source: JobView) => {
+      const isOfMode = withJob(keptModes(store.read().edit), source) !== null;
+      return isOfMode ? () => set((now) => withJob(now, source) ?? now) : null;
+    },
+    [set, store],
+  );
   const read = useCallback(() => keptModes(store.read().edit), [store]);
   const steps = useSteps({ read, change });
-  return { state, read, remixId: job?.id ?? null, choose, change, ...steps };
+  return { state, read, remixId: job?.id ?? null, choose, change, useOf, ...steps };
 }
 
 export type ModeSession = ReturnType<typeof useModes>;

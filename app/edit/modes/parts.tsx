@@ -192,8 +192,9 @@ export interface RunChoiceProps {
 /** What makes the picture, and with which settings. */
 export function RunChoice(props: RunChoiceProps) {
   const showFailure = useFailureToast();
-  const { options, lost } = props.run;
-  if (options.length === 0 && lost === null) return null;
+  const { automatic, options, lost } = props.run;
+  // Where nothing fits, the mode says what is missing.
+  if (options.length === 0 && (lost === null || automatic === "best")) return null;
   return (
     <RunPanel isWanted onFailure={showFailure} props={props}>
       <div className="h-[107px]" />

@@ -52,6 +52,7 @@ function Lost({ name }: { readonly name: string }) {
 /** The select of what can do this now, the studio's own choice first. */
 function ModelChoice({ run, quoted }: Omit<RunChoiceProps, "image">) {
   const t = useTranslations("edit.run");
+  const offer = useTranslations("jobs.offer");
   const { runs } = useTimeText();
   const { kind, options, chosen, lost, settings, change } = run;
   const requests = options.map((workflow) => (quoted === null ? null : requestWith(quoted, run, workflow)));
@@ -73,13 +74,13 @@ function ModelChoice({ run, quoted }: Omit<RunChoiceProps, "image">) {
         onChange={choose}
         options={[
           { value: automatic, title: t("automatic"), description: means },
-          ...options.map(({ name, title, description }, at) => {
+          ...options.map(({ name, title, description, cloud }, at) => {
             const runMs = times[at] ?? null;
-            return {
-              value: name,
-              title,
-              description: [description, runMs === null ? null : runs(runMs)].filter(Boolean).join(" · "),
-            };
+            // The description of a model of a provider says where it is and what it costs.
+            const place = cloud === null ? offer("onAnyServer") : null;
+            const time = runMs === null ? null : runs(runMs);
+            const told = [description, place].filter(Boolean).join(" ");
+            return { value: name, title, description: time === null ? told : `${told} · ${time}` };
           }),
         ]}
       />
@@ -202,8 +203,8 @@ function SettingsPart(props: SettingsProps) {
     head.current?.focus();
   };
   return (
-    <div className="rounded-control border border-line">
-      <div className="flex min-h-9 items-center">
+    <div data-settings-open={isOpen ? "" : undefined} className="rounded-control border border-line">
+      <div className="flex min-h-9 items-center pe-0.5">
         <button
           ref={head}
           type="button"
