@@ -157,8 +157,8 @@ interface NextAttempt {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** After these errors the result may still be on the server, so the prompt id is kept: only storing it failed. */
-const keepsSubmission = new Set(["storage_unavailable", "database_unavailable"]);
+/** After these errors the result may still be on the server, so the prompt id is kept: only reading or storing it failed. */
+const keepsSubmission = new Set(["storage_unavailable", "database_unavailable", "out_of_memory"]);
 
 /**
  * Chooses the next attempt by the strategy of the error code: the same place after a delay, another server, or after

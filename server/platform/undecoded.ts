@@ -13,9 +13,16 @@ export function isMemoryError(thrown: unknown): boolean {
   return noMemory.test(thrown.message);
 }
 
+const ownMemory = "own_memory";
+
 /** The error of a picture that was not decoded: `code` where it is damaged, `out_of_memory` where it may be whole. */
 export const undecoded = (code: ErrorCode, cause: unknown): AppError =>
-  new AppError(isMemoryError(cause) ? "out_of_memory" : code, undefined, { cause });
+  isMemoryError(cause)
+    ? new AppError("out_of_memory", undefined, { cause, details: { reason: ownMemory } })
+    : new AppError(code, undefined, { cause });
+
+/** Whether this process lacked the memory, and no server that it asked. */
+export const isOwnMemory = ({ details }: AppError): boolean => details?.["reason"] === ownMemory;
 
 /** The same of a file. What keeps it from being opened is the error then: sharp calls such a file one of an unknown format. */
 export const undecodedFile = (file: string, code: ErrorCode, cause: unknown): Promise<unknown> =>

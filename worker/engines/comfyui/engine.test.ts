@@ -3,7 +3,7 @@ import { mkdir, readFile, symlink } from "node:fs/promises";
 import path from "node:path";
 import { toAppError } from "@atelier/server/platform";
 import type { Fault } from "@atelier/testing/comfyui";
-import sharp from "sharp";
+import sharp, { type Sharp } from "sharp";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import messages from "../../../messages/en.json" with { type: "json" };
 import { RunStopped } from "../../base/index.ts";
@@ -325,6 +325,24 @@ test("F30 a full disk of the worker is not the server's fault", async () => {
   expect(toAppError(error).code).toBe("storage_unavailable");
   expect(report.mock.calls.map(([, outcome]) => outcome)).toEqual(["begun"]);
   expect(pool.list()).toMatchObject([{ jobId: null, state: "healthy" }]);
+});
+
+test("F30 a result that the worker has no memory to read is not the server's fault, and is not made again", async () => {
+  const server = await scene.startServer();
+  const { engine, pool } = await scene.openEngine(server);
+  const report = vi.spyOn(pool, "report");
+  const { context, submissions } = newContext();
+  const task = scene.newTask({ workflow: "t2i_sd15" });
+  const prototype = Object.getPrototypeOf(sharp(Buffer.alloc(1))) as Sharp;
+  const said = new Error("vips_image_write_to_memory: out of memory -- size == 183MB");
+  const spy = vi.spyOn(prototype, "metadata").mockRejectedValue(said);
+  const error: unknown = await engine.run(task, context).catch((thrown: unknown) => thrown);
+  spy.mockRestore();
+  expect(toAppError(error).code).toBe("out_of_memory");
+  expect(report.mock.calls.map(([, outcome]) => outcome)).toEqual(["begun"]);
+  const [submission = null] = submissions;
+  expect(await engine.run({ ...task, submission }, newContext().context)).toHaveLength(1);
+  expect(server.prompts()).toHaveLength(1);
 });
 
 test("F25 the next try avoids the server that was lost", async () => {

@@ -1,5 +1,5 @@
 import { comfyuiEngine as facts, type Need } from "@atelier/server/engines";
-import { AppError, isAppError, isTimeout, type ErrorCode } from "@atelier/server/platform";
+import { AppError, isAppError, isOwnMemory, isTimeout, type ErrorCode } from "@atelier/server/platform";
 import { findLoras, lorasSchema } from "@atelier/server/workflows";
 import { excused } from "../../clients/comfyui/index.ts";
 import type { HeldServer, ServerPool } from "../../servers/index.ts";
@@ -146,7 +146,7 @@ function reportFailure(pool: ServerPool, held: HeldServer, { error, need, signal
   }
   if (!isAppError(error)) return error;
   const code = error.code === "input_missing" ? "proxy_error" : error.code;
-  if (!serverCodes.has(code)) return error;
+  if (!serverCodes.has(code) || isOwnMemory(error)) return error;
   // The input was uploaded a moment ago, so several servers answer at this address.
   const message =
     code === error.code ? error.message : "The server does not have the picture that it was given.";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import sharp from "sharp";
+import sharp, { type Sharp } from "sharp";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { InputRole } from "@atelier/server/engines";
 import { isAppError } from "@atelier/server/platform";
@@ -481,5 +481,9 @@ describe("results", () => {
     await writeFile(cut, bytes.subarray(0, bytes.length / 2));
     await expect(requirePixels(cut)).rejects.toMatchObject({ code: "engine_failed" });
     await expect(requirePixels(`${cut}-gone`)).rejects.toMatchObject({ code: "ENOENT" });
+    const said = new Error("VipsJpeg: Insufficient memory (case 4)");
+    const spy = vi.spyOn(Object.getPrototypeOf(sharp(bytes)) as Sharp, "stats").mockRejectedValue(said);
+    const reading = requirePixels(whole).finally(() => spy.mockRestore());
+    await expect(reading).rejects.toMatchObject({ code: "out_of_memory", details: { reason: "own_memory" } });
   });
 });

@@ -1,9 +1,9 @@
-import { access, readFile, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import sharp from "sharp";
 import { maxOutputPixels } from "@atelier/server/engines";
 import { withoutBombs } from "@atelier/server/images";
-import { AppError, foreignText } from "@atelier/server/platform";
+import { AppError, foreignText, isAppError, isOwnMemory, undecodedFile } from "@atelier/server/platform";
 import { encodePreview } from "../pictures.ts";
 import type { EngineContext } from "../port.ts";
 import { type ComfyServer, type OutputFile, viewImage } from "../../clients/comfyui/index.ts";
@@ -70,16 +70,23 @@ async function disarm(file: string): Promise<void> {
 }
 
 async function requirePicture(file: string, nodes: string): Promise<void> {
-  const facts = await sharp(file, { limitInputPixels: maxOutputPixels }).metadata().catch(refuse);
+  const read = sharp(file, { limitInputPixels: maxOutputPixels }).metadata();
+  const facts = await read.catch((cause: unknown) => refuseFile(file, cause));
   if (!formats.has(facts.format) && !rarerFormats.has(facts.format)) throw notAPicture(facts.format, nodes);
   if (facts.width * facts.height > maxOutputPixels) throw new AppError("output_too_large");
 }
 
 /** Reads all pixels, which finds a truncated file. Throws `engine_failed`. */
 export async function requirePixels(file: string): Promise<void> {
-  // An error of our own disk is not the server's fault.
-  await access(file);
-  await sharp(file, { limitInputPixels: maxOutputPixels }).stats().catch(refuse);
+  const read = sharp(file, { limitInputPixels: maxOutputPixels }).stats();
+  await read.catch((cause: unknown) => refuseFile(file, cause));
+}
+
+/** What our own disk or memory lacks is not the server's fault. */
+async function refuseFile(file: string, cause: unknown): Promise<never> {
+  const error = await undecodedFile(file, "engine_failed", cause);
+  if (isAppError(error) && !isOwnMemory(error)) refuse(cause);
+  throw error;
 }
 
 function refuse(cause?: unknown): never {
