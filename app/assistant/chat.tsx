@@ -10,9 +10,10 @@ import { LoadFailed } from "../parts/page-parts.tsx";
 import { Button, cx } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
 import { Composer } from "./composer.tsx";
+import { useAbout, useGivenPictures } from "./given-pictures.tsx";
 import { hasQuestionEnded } from "./conversation.ts";
 import { conversationKeys, useAssistantStatus, useConversation } from "./queries.ts";
-import { TurnView } from "./turn.tsx";
+import { type AskedAgain, TurnView } from "./turn.tsx";
 
 /** Says what the assistant of this studio cannot do. */
 function StatusNote() {
@@ -81,8 +82,9 @@ interface Asking {
   readonly onConversation: (id: string) => void;
 }
 
-interface QuestionInput {
-  readonly text: string;
+interface QuestionInput extends AskedAgain {
+  /** Who was told to see the pictures. */
+  readonly imagesTo?: string;
   readonly conversationId?: string;
 }
 
@@ -92,22 +94,33 @@ const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
 /** A lost answer and a second Enter are one question: a second one would cost as much again. */
 const createQuestionSubmission = () =>
   createSubmission("question", (input: QuestionInput, idempotencyKey) =>
-    api.assistant.ask.mutate({ ...input, idempotencyKey, timeZone }),
+    api.assistant.ask.mutate({ ...input, imageIds: [...input.imageIds], idempotencyKey, timeZone }),
   );
 
-/** Asks in a conversation, or begins one. The text comes back when the question was refused. */
+/** Asks in a conversation, or begins one. Text and pictures come back when the question was refused. */
 function useAsk({ conversationId, onConversation }: Asking) {
   const queries = useQueryClient();
   const onFailure = useFailureToast();
   const [text, setText] = useState("");
+  const given = useGivenPictures();
+  const { setImageIds } = given;
+  const imagesTo = useAssistantStatus().data?.picturesTo ?? null;
   const [submission] = useState(createQuestionSubmission);
   const { mutate, isPending, data } = useMutation({
-    mutationFn: async (question: string) => {
-      const input = { text: question, ...(conversationId === null ? {} : { conversationId }) };
+    mutationFn: async ({ text: words, imageIds }: AskedAgain) => {
+      const input: QuestionInput = {
+        text: words,
+        imageIds,
+        ...(imageIds.length > 0 && imagesTo !== null ? { imagesTo } : {}),
+        ...(conversationId === null ? {} : { conversationId }),
+      };
       const [asked] = await submission.send([input]);
       return asked;
     },
-    onMutate: () => setText(""),
+    onMutate: () => {
+      setText("");
+      setImageIds([]);
+    },
     onSuccess: (asked) => {
       if (asked === undefined) return;
       const { conversationId: id } = asked;
@@ -116,16 +129,17 @@ function useAsk({ conversationId, onConversation }: Asking) {
       if (id !== conversationId) onConversation(id);
     },
     onError: (error, question) => {
-      setText((newer) => (newer === "" ? question : `${question}\n${newer}`));
+      setText((newer) => (newer === "" ? question.text : `${question.text}\n${newer}`));
+      setImageIds((newer) => (newer.length === 0 ? question.imageIds : newer));
       onFailure(error);
     },
   });
-  return { text, setText, ask: mutate, isPending, askedId: data?.runId ?? null };
+  return { text, setText, given, ask: mutate, isPending, askedId: data?.runId ?? null };
 }
 
 interface TalkProps {
   readonly query: ReturnType<typeof useConversation>;
-  readonly onRepeat: (question: string) => void;
+  readonly onRepeat: (question: AskedAgain) => void;
 }
 
 /** The turns of a conversation, or why they cannot be shown. */
@@ -163,7 +177,8 @@ export function Chat({ conversationId, onConversation, isInSheet = false, classN
   const onFailure = useFailureToast();
   const { data: status } = useAssistantStatus();
   const query = useConversation(conversationId);
-  const { text, setText, ask, isPending, askedId } = useAsk({ conversationId, onConversation });
+  const { text, setText, given, ask, isPending, askedId } = useAsk({ conversationId, onConversation });
+  useAbout(given.setImageIds);
   const { open, isUnseen, hasFailed } = answeringOf(query, askedId);
   const stop = useMutation({
     mutationFn: (id: string) => api.assistant.stop.mutate({ id }),
@@ -172,9 +187,9 @@ export function Chat({ conversationId, onConversation, isInSheet = false, classN
   const isEmpty = conversationId === null && !isPending && askedId === null;
   const { end, follow } = useStickToEnd(isEmpty);
   const send = useCallback(
-    (question: string) => {
+    (question: AskedAgain) => {
       follow();
-      ask(question.trim());
+      ask(question);
     },
     [ask, follow],
   );
@@ -195,7 +210,8 @@ export function Chat({ conversationId, onConversation, isInSheet = false, classN
         <Composer
           text={text}
           onText={setText}
-          onAsk={() => send(text)}
+          given={given}
+          onAsk={() => send({ text: text.trim(), imageIds: given.imageIds })}
           onStop={open === null ? null : () => stop.mutate(open.id)}
           isBusy={isPending}
           isAnswering={isPending || isUnseen || open !== null}

@@ -4,6 +4,7 @@ import { useTranslations } from "next-intl";
 import { type KeyboardEvent, useEffect, useEffectEvent, useRef, useState } from "react";
 import { Button, Spinner } from "../ui/button.tsx";
 import { useFirstText } from "../ui/hooks.ts";
+import { AddPictures, type Given, GivenChips, useWhoSees } from "./given-pictures.tsx";
 import { isOfInputMethod } from "../ui/typed.ts";
 
 interface Answering {
@@ -14,9 +15,9 @@ interface Answering {
 }
 
 /** A question that was entered while an answer is written: it is asked when that has ended, unless it was changed. */
-function useWaiting(text: string, { isAnswering, hasFailed }: Answering, ask: () => void) {
+function useWaiting(question: string, { isAnswering, hasFailed }: Answering, ask: () => void) {
   const [waiting, setWaiting] = useState<string | null>(null);
-  const isOver = waiting !== null && (waiting !== text || (hasFailed && !isAnswering));
+  const isOver = waiting !== null && (waiting !== question || (hasFailed && !isAnswering));
   if (isOver) setWaiting(null);
   const waits = waiting !== null && !isOver;
   const isDue = waits && !isAnswering;
@@ -24,7 +25,7 @@ function useWaiting(text: string, { isAnswering, hasFailed }: Answering, ask: ()
   useEffect(() => {
     if (isDue) onDue();
   }, [isDue]);
-  return { waits, wait: () => setWaiting(text), keep: () => setWaiting(null) };
+  return { waits, wait: () => setWaiting(question), keep: () => setWaiting(null) };
 }
 
 const maxCharacters = 8_000;
@@ -32,6 +33,7 @@ const maxCharacters = 8_000;
 interface ComposerProps extends Answering {
   readonly text: string;
   readonly onText: (text: string) => void;
+  readonly given: Given;
   readonly onAsk: () => void;
   /** Stops the answer that is being written; null without one. */
   readonly onStop: (() => void) | null;
@@ -43,6 +45,7 @@ interface ComposerProps extends Answering {
 export function Composer({
   text,
   onText,
+  given,
   onAsk,
   onStop,
   isBusy,
@@ -53,8 +56,10 @@ export function Composer({
   const t = useTranslations("assistant");
   const field = useRef<HTMLTextAreaElement>(null);
   useFirstText(field, text, onText);
-  const { waits, wait, keep } = useWaiting(text, { isAnswering, hasFailed }, onAsk);
-  const canAsk = mayAsk && text.trim() !== "";
+  const whole = JSON.stringify([text, given.imageIds]);
+  const { waits, wait, keep } = useWaiting(whole, { isAnswering, hasFailed }, onAsk);
+  const whoSees = useWhoSees();
+  const canAsk = mayAsk && text.trim() !== "" && !given.isUploading;
   useEffect(() => field.current?.focus({ preventScroll: true }), []);
   const enter = () => {
     if (!canAsk) return;
@@ -78,42 +83,46 @@ export function Composer({
           event.preventDefault();
           enter();
         }}
-        className="flex items-end gap-2 rounded-card border border-edge/70 bg-surface p-2 transition-colors duration-120 focus-within:border-ink"
+        className="flex flex-col gap-1 rounded-card border border-edge/70 bg-surface p-2 transition-colors duration-120 focus-within:border-ink"
       >
-        <textarea
-          ref={field}
-          aria-label={t("question")}
-          placeholder={t("placeholder")}
-          value={text}
-          autoComplete="off"
-          maxLength={maxCharacters}
-          rows={1}
-          disabled={!mayAsk}
-          onChange={(event) => {
-            keep();
-            onText(event.target.value);
-          }}
-          onKeyDown={onKeyDown}
-          className="field-sizing-content max-h-[30dvh] min-h-9 min-w-0 flex-1 resize-none bg-transparent px-2 py-1.5 outline-none placeholder:text-quiet"
-        />
-        {onStop === null ? (
-          <Button
-            type="submit"
-            look="primary"
-            disabled={!canAsk || isBusy}
-            aria-label={t("ask")}
-            className="px-2.5!"
-          >
-            {isBusy ? <Spinner /> : <ArrowUp aria-hidden />}
-          </Button>
-        ) : (
-          <Button onClick={onStop} aria-label={t("stop")} className="px-2.5!">
-            <Square aria-hidden />
-          </Button>
-        )}
+        <GivenChips given={given} />
+        <div className="flex items-end gap-2">
+          {mayAsk ? <AddPictures given={given} /> : null}
+          <textarea
+            ref={field}
+            aria-label={t("question")}
+            placeholder={t("placeholder")}
+            value={text}
+            autoComplete="off"
+            maxLength={maxCharacters}
+            rows={1}
+            disabled={!mayAsk}
+            onChange={(event) => {
+              keep();
+              onText(event.target.value);
+            }}
+            onKeyDown={onKeyDown}
+            className="field-sizing-content max-h-[30dvh] min-h-9 min-w-0 flex-1 resize-none bg-transparent px-2 py-1.5 outline-none placeholder:text-quiet"
+          />
+          {onStop === null ? (
+            <Button
+              type="submit"
+              look="primary"
+              disabled={!canAsk || isBusy}
+              aria-label={t("ask")}
+              className="px-2.5!"
+            >
+              {isBusy ? <Spinner /> : <ArrowUp aria-hidden />}
+            </Button>
+          ) : (
+            <Button onClick={onStop} aria-label={t("stop")} className="px-2.5!">
+              <Square aria-hidden />
+            </Button>
+          )}
+        </div>
       </form>
       <p role="status" className="mt-2 text-center text-xs text-quiet">
-        {t(waits ? "waits" : "mayErr")}
+        {waits ? t("waits") : given.imageIds.length > 0 ? whoSees : t("mayErr")}
       </p>
     </>
   );

@@ -1,15 +1,17 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import { CircleAlert } from "lucide-react";
+import { CircleAlert, Copy, RotateCcw } from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
 import { memo } from "react";
 import type { QuestionView, Turn } from "@atelier/server/assistant";
 import { api } from "../client/api.ts";
 import { Picture } from "../pictures/picture.tsx";
-import { Button, cx } from "../ui/button.tsx";
+import { Button, cx, IconButton } from "../ui/button.tsx";
+import { useCopy } from "../ui/copy.ts";
 import { AnswerText, type Piece, piecesOf } from "./answer-text.tsx";
 import { hasQuestionEnded } from "./conversation.ts";
+import { TurnPictures } from "./given-pictures.tsx";
 import { ProposalCard } from "./proposal-card.tsx";
 import { conversationKeys } from "./queries.ts";
 
@@ -125,19 +127,68 @@ function Failure({ message, onRepeat }: { readonly message: string; readonly onR
   );
 }
 
+/** A question as it is asked again. */
+export interface AskedAgain {
+  readonly text: string;
+  readonly imageIds: readonly string[];
+}
+
 interface TurnProps {
   readonly turn: Turn;
-  /** Asks the same question again, after a failure. */
-  readonly onRepeat: (question: string) => void;
+  /** Asks the same question again, with those of its pictures that are still there. */
+  readonly onRepeat: (question: AskedAgain) => void;
+}
+
+/** Copies an answer, and asks again. */
+function AnswerActions({ answer, onRepeat }: { readonly answer: string; readonly onRepeat: () => void }) {
+  const t = useTranslations("assistant");
+  const copy = useCopy();
+  return (
+    <div className="-ms-2 -mt-2 flex gap-1">
+      {answer.trim() === "" ? null : (
+        <IconButton label={t("given.copy")} onClick={() => copy(answer)}>
+          <Copy aria-hidden />
+        </IconButton>
+      )}
+      <IconButton label={t("repeat")} onClick={onRepeat}>
+        <RotateCcw aria-hidden />
+      </IconButton>
+    </div>
+  );
+}
+
+/** How an answer came about, and what can be done with it. */
+function Foot({ turn, onRepeat }: TurnProps) {
+  const t = useTranslations("assistant");
+  const { run, pictures, question: text, answer } = turn;
+  if (run !== null && !hasQuestionEnded(run)) return null;
+  const there = pictures.filter(({ state }) => state === "there").map(({ id }) => id);
+  const repeat = () => onRepeat({ text, imageIds: there });
+  if (run === null) return <AnswerActions answer={answer} onRepeat={repeat} />;
+  return (
+    <>
+      {run.parts.some(({ type }) => type === "unseen") ? (
+        <p className="text-xs text-quiet">{t("given.unseen")}</p>
+      ) : null}
+      {run.isStopped ? <p className="text-xs text-quiet">{t("stopped")}</p> : null}
+      {run.error ? (
+        <Failure message={run.error.message} onRepeat={repeat} />
+      ) : (
+        <AnswerActions answer={answer} onRepeat={repeat} />
+      )}
+      {run.usedCount > 0 ? <UsedMemories run={run} /> : null}
+    </>
+  );
 }
 
 /** A question and its answer. `memo`: only the turn that changes renders again. */
 export const TurnView = memo(function TurnView({ turn, onRepeat }: TurnProps) {
   const t = useTranslations("assistant");
-  const { run } = turn;
+  const { run, pictures } = turn;
   return (
     <article className="flex flex-col gap-4">
       <h2 className="sr-only">{t("turn")}</h2>
+      <TurnPictures pictures={pictures} />
       <p className="max-w-[85%] self-end rounded-card bg-well px-4 py-2.5 break-words whitespace-pre-wrap">
         {turn.question}
       </p>
@@ -149,9 +200,7 @@ export const TurnView = memo(function TurnView({ turn, onRepeat }: TurnProps) {
         </div>
       ))}
       {run === null ? null : <QuestionState run={run} />}
-      {run?.isStopped && hasQuestionEnded(run) ? <p className="text-xs text-quiet">{t("stopped")}</p> : null}
-      {run?.error ? <Failure message={run.error.message} onRepeat={() => onRepeat(turn.question)} /> : null}
-      {run && hasQuestionEnded(run) && run.usedCount > 0 ? <UsedMemories run={run} /> : null}
+      <Foot turn={turn} onRepeat={onRepeat} />
     </article>
   );
 });

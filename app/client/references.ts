@@ -13,6 +13,9 @@ export interface Reference {
 /** Three references, and one of each other role. */
 export const mostReferences = 6;
 
+/** Pictures that go with a question to the assistant. */
+export const mostGiven = 4;
+
 /** The inputs of a request that pictures of a role fill, in their order. */
 export const inputsOf = {
   reference: ["reference", "reference2", "reference3"],

@@ -21,7 +21,7 @@ import { mostCompared } from "../compare/address.ts";
 import { useOpenCompare } from "../compare/opening.ts";
 import { isTyping } from "../parts/run-button.tsx";
 import { ShareButton } from "../links/share.tsx";
-import { AsReference } from "../pictures/quick-actions.tsx";
+import { AsReference, AskAbout } from "../pictures/quick-actions.tsx";
 import { BoardButton } from "../pictures/boards.tsx";
 import { DownloadMenu } from "../pictures/download-menu.tsx";
 import { Stars } from "../pictures/stars.tsx";
@@ -80,6 +80,7 @@ function ProcessAll({ selection }: { readonly selection: Selection }) {
         {t("editAll")}
       </MenuItem>
       <AsReference imageIds={selection.images.map(({ id }) => id)} />
+      <AskAbout imageIds={selection.images.map(({ id }) => id)} />
     </Menu>
   );
 }

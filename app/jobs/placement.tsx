@@ -2,7 +2,6 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Copy } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useCallback } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import { api } from "../client/api.ts";
 import { useCloudNames } from "../client/cloud.ts";
@@ -11,24 +10,9 @@ import { useDollars } from "../ui/hooks.ts";
 import { keys } from "../client/queries.ts";
 import { Button } from "../ui/button.tsx";
 import { Facts } from "../ui/facts.tsx";
-import { toastDone, toastFailure } from "../ui/toasts.tsx";
+import { useCopy } from "../ui/copy.ts";
 import { DowngradeNote } from "./parts.tsx";
 import { useNeedName, useWorkflowTitle } from "./text.ts";
-
-/** Copies a text to the clipboard and confirms it. */
-function useCopy(): (text: string) => void {
-  const t = useTranslations("common");
-  return useCallback(
-    (text) => {
-      // Missing outside secure contexts, as over plain http on a LAN address.
-      const clipboard: Clipboard | undefined = navigator.clipboard;
-      const refuse = () => toastFailure(t("copyRefused"));
-      if (clipboard === undefined) refuse();
-      else clipboard.writeText(text).then(() => toastDone(t("copied")), refuse);
-    },
-    [t],
-  );
-}
 
 type ParamFacts = readonly (readonly [string, string])[];
 

@@ -1,10 +1,19 @@
 "use client";
-import { ImagePlus, Maximize2, Scissors, Shirt, Sparkles, Star, UserRound } from "lucide-react";
+import {
+  ImagePlus,
+  Maximize2,
+  MessageCircle,
+  Scissors,
+  Shirt,
+  Sparkles,
+  Star,
+  UserRound,
+} from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useRouter } from "next/navigation";
 import type { ImageView } from "@atelier/server/images";
 import { useCapabilities, useCapability } from "../client/queries.ts";
-import { mostReferences, referenceHref } from "../client/references.ts";
+import { mostGiven, mostReferences, referenceHref } from "../client/references.ts";
 import { useSubmit } from "../client/submit/job.ts";
 import { buttonStyle, cx, IconButton } from "../ui/button.tsx";
 import { Menu, MenuItem } from "../ui/overlays.tsx";
@@ -52,6 +61,21 @@ export function AsReference({ imageIds }: { readonly imageIds: readonly string[]
   );
 }
 
+/** Takes pictures along to the assistant, which is asked about them there. */
+export function AskAbout({ imageIds }: { readonly imageIds: readonly string[] }) {
+  const t = useTranslations("pictures");
+  const router = useRouter();
+  return (
+    <MenuItem
+      disabled={imageIds.length > mostGiven}
+      onSelect={() => router.push(`/assistant?about=${imageIds.join(",")}`)}
+    >
+      <MessageCircle aria-hidden />
+      {t("askAbout", { count: imageIds.length })}
+    </MenuItem>
+  );
+}
+
 /** Actions that need one click; their result appears in the gallery. */
 export function QuickActions({ image }: { readonly image: ImageView }) {
   const t = useTranslations("pictures");
@@ -93,6 +117,7 @@ export function QuickActions({ image }: { readonly image: ImageView }) {
         </span>
       </MenuItem>
       <AsReference imageIds={[image.id]} />
+      <AskAbout imageIds={[image.id]} />
       {(["garment", "person"] as const).map((what) => (
         <MenuItem key={what} onSelect={() => wardrobe.mutate({ imageId: image.id, what })}>
           {what === "garment" ? <Shirt aria-hidden /> : <UserRound aria-hidden />}

@@ -1,5 +1,6 @@
 import { answerByRules, startLlm } from "@atelier/testing/llm";
 import { beGuest } from "../steps/be-guest.ts";
+import { findBarriers } from "../steps/find-barriers.ts";
 import { startSimulatedModel } from "../steps/start-simulator.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
@@ -55,6 +56,48 @@ test("B6 B7 a question is answered live, a proposal is approved, and its picture
   });
   await proposal.getByRole("link", { name: "Open the result" }).click();
   await expect(page.getByRole("dialog").getByRole("img", { name: /^Upscale/ })).toBeVisible();
+});
+
+test("B6 pictures are given to a question, opened from the talk, and asked about from the viewer", async ({
+  page,
+}) => {
+  await beGuest(page);
+  await uploadSample(page, "chelsea.png", 96);
+  await uploadSample(page, "coffee.png", 96);
+  await page.goto("/assistant");
+  const question = page.getByRole("textbox", { name: "Question" });
+  const given = page.getByRole("list", { name: "Pictures of the question" });
+  await page.getByRole("button", { name: "Add pictures" }).press("ArrowDown");
+  await page.getByRole("menuitem", { name: "From the gallery…" }).click();
+  const picker = page.getByRole("dialog", { name: "Choose up to 4 pictures" });
+  await picker.getByRole("button", { name: "Use chelsea" }).click();
+  await picker.getByRole("button", { name: "Use coffee" }).click();
+  await picker.getByRole("button", { name: "Use 2 pictures" }).click();
+  await expect(given.getByRole("img")).toHaveCount(2);
+  await expect(page.getByText("The model cannot see pictures")).toBeVisible();
+  expect(await findBarriers(page)).toEqual([]);
+  await given.getByRole("button", { name: "Take chelsea away" }).click();
+  await expect(given.getByRole("img")).toHaveCount(1);
+  await question.fill("What is on it?");
+  await question.press("Enter");
+  const turn = page.getByRole("article");
+  await expect(turn.getByText(/you asked "What is on it\?/)).toBeVisible({ timeout: 120_000 });
+  await expect(turn.getByText("The model did not see the pictures")).toBeVisible();
+  await expect(turn.getByRole("button", { name: "Copy the answer" })).toBeVisible();
+  expect(await findBarriers(page)).toEqual([]);
+
+  await test.step("asked again, it has its pictures", async () => {
+    await turn.getByRole("button", { name: "Ask again" }).click();
+    await expect(turn).toHaveCount(2);
+    await expect(turn.last().getByRole("link", { name: "Open the picture" })).toBeVisible();
+  });
+  await turn.first().getByRole("link", { name: "Open the picture" }).click();
+  const viewer = page.getByRole("dialog");
+  await expect(viewer.getByRole("img", { name: "coffee" })).toBeVisible();
+  await viewer.getByRole("button", { name: "Process" }).click();
+  await page.getByRole("menuitem", { name: "Ask about it" }).click();
+  await expect(given.getByRole("img", { name: "coffee" })).toBeVisible();
+  await expect(page).toHaveURL(/\/assistant$/);
 });
 
 test("B1 a conversation begins though no further request of the page is answered", async ({ page }) => {
