@@ -498,10 +498,12 @@ create table images (
   constraint images_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE RESTRICT,
   constraint images_storage_key_unique UNIQUE (storage_key)
 );
+CREATE INDEX images_best ON images USING btree (owner_id, rating, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX images_deleted ON images USING btree (deleted_at) WHERE deleted_at IS NOT NULL;
 CREATE INDEX images_found ON images USING gin (owner_id, search_key gin_trgm_ops) WHERE deleted_at IS NULL;
 CREATE INDEX images_gallery ON images USING btree (owner_id, id) WHERE deleted_at IS NULL;
 CREATE INDEX images_job ON images USING btree (job_id);
+CREATE INDEX images_largest ON images USING btree (owner_id, size_bytes, id) WHERE deleted_at IS NULL;
 CREATE INDEX images_longer_side ON images USING btree (owner_id, GREATEST(width_px, height_px)) WHERE deleted_at IS NULL;
 CREATE INDEX images_made ON images USING btree (owner_id, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX images_mark ON images USING btree ("left"(md5(id::text), 8)) WHERE role = 'result'::text;
@@ -514,6 +516,7 @@ CREATE INDEX images_unfilled_search ON images USING btree (owner_id, id) WHERE s
 CREATE INDEX images_unkeyed ON images USING btree (owner_id, id) WHERE search_key IS NULL;
 CREATE TRIGGER images_await_likeness AFTER INSERT ON images FOR EACH ROW WHEN (new.role <> 'mask'::text) EXECUTE FUNCTION await_likeness();
 CREATE TRIGGER images_forget_search_text BEFORE UPDATE OF title, description ON images FOR EACH ROW WHEN (old.title IS DISTINCT FROM new.title OR old.description IS DISTINCT FROM new.description) EXECUTE FUNCTION forget_search_text();
+CREATE TRIGGER images_keep_places AFTER INSERT ON images FOR EACH ROW WHEN (new.role = 'result'::text AND new.job_id IS NOT NULL) EXECUTE FUNCTION keep_places();
 CREATE TRIGGER images_note_lost_stack AFTER DELETE ON images FOR EACH ROW WHEN (old.deleted_at IS NULL AND old.role <> 'mask'::text) EXECUTE FUNCTION note_stack_change();
 CREATE TRIGGER images_note_other_stack AFTER UPDATE OF owner_id, role, stack_id, created_at, deleted_at, topped_at ON images FOR EACH ROW WHEN (old.owner_id IS DISTINCT FROM new.owner_id OR old.role IS DISTINCT FROM new.role OR old.stack_id IS DISTINCT FROM new.stack_id OR old.created_at IS DISTINCT FROM new.created_at OR old.deleted_at IS DISTINCT FROM new.deleted_at OR old.topped_at IS DISTINCT FROM new.topped_at) EXECUTE FUNCTION note_stack_change();
 CREATE TRIGGER images_note_stack AFTER INSERT ON images FOR EACH ROW WHEN (new.role <> 'mask'::text) EXECUTE FUNCTION note_stack_change();
@@ -1349,6 +1352,8 @@ CREATE INDEX webhook_endpoints_owner ON webhook_endpoints USING btree (owner_id)
 
 -- keep_audit_entries() returns trigger: server/db/functions/triggers.sql
 
+-- keep_places() returns trigger: server/db/functions/triggers.sql
+
 -- line_head(p_queue text, p_full text[], p_picked uuid[]) returns TABLE(id uuid, need text, owner_id text): server/db/functions/dispatch.sql
 
 -- lock_crowded_line(p_queue text) returns void: server/db/functions/locks.sql
@@ -1362,6 +1367,8 @@ CREATE INDEX webhook_endpoints_owner ON webhook_endpoints USING btree (owner_id)
 -- note_assistant_run() returns trigger: server/db/functions/triggers.sql
 
 -- note_stack_change() returns trigger: server/db/functions/triggers.sql
+
+-- only_turns(p_job uuid) returns boolean: server/db/functions/triggers.sql
 
 -- put_on_stack() returns trigger: server/db/functions/triggers.sql
 

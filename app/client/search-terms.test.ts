@@ -1,5 +1,13 @@
 import { expect, test } from "vitest";
-import { hasTerm, readableSearch, toggleTerm } from "./search-terms.ts";
+import {
+  hasTerm,
+  isBoardAlone,
+  isByDay,
+  isNewestFirst,
+  readableSearch,
+  toggleTerm,
+  withoutOrder,
+} from "./search-terms.ts";
 
 test("a chip and its term are one: it adds the term, takes it out, and replaces what excludes it", () => {
   expect(toggleTerm("red dress", "is:starred")).toBe("red dress is:starred");
@@ -14,4 +22,19 @@ test("what cannot be read is left out of what is asked, and named", () => {
     wrong: { source: "rating:x", operator: "rating" },
   });
   expect(readableSearch("  ")).toEqual({ search: undefined, wrong: null });
+});
+
+test("an order is taken out of what is found, and says whether the list goes by days and begins at the newest", () => {
+  expect(["", "order:oldest", 'red  "two  words" Order:Rated', "-order:rated red"].map(withoutOrder)).toEqual(
+    ["", undefined, 'red "two  words"', "red"],
+  );
+  expect(withoutOrder("red   dress")).toBe("red   dress");
+  expect(["", "order:made", "order:oldest", "order:rated"].map(isNewestFirst)).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
+  expect(["", "order:oldest", "order:added", "order:x"].map(isByDay)).toEqual([true, true, false, true]);
+  expect(["board:a order:oldest", "board:a red"].map(isBoardAlone)).toEqual([true, false]);
 });

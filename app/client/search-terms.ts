@@ -1,4 +1,4 @@
-import { parseSearch, type SearchOperator } from "@atelier/server/search-query";
+import { type ListOrder, orderOf, parseSearch, type SearchOperator } from "@atelier/server/search-query";
 
 /** Whether a search has a term, whatever the case of its letters. */
 export function hasTerm(search: string, term: string): boolean {
@@ -11,9 +11,28 @@ export const isByMeaning = (search: string) =>
     ({ meaning, isNot }) => !isNot && "name" in meaning && ["near", "similar"].includes(meaning.name),
   );
 
+/** Of a line that was typed; null where it asks for none. */
+const orderOfSearch = (search: string): ListOrder | null => orderOf(parseSearch(search));
+
+/** Whether a list begins at the newest picture, so that its months and jumps are those of the timeline. */
+export const isNewestFirst = (search: string) => ["made", null].includes(orderOfSearch(search));
+
+/** Whether a list goes from day to day. */
+export const isByDay = (search: string) => isNewestFirst(search) || orderOfSearch(search) === "oldest";
+
+/** What a search finds, in no order of its own; undefined where that is everything. */
+export function withoutOrder(search: string | undefined): string | undefined {
+  const terms = parseSearch(search ?? "");
+  const isOrder = ({ meaning }: (typeof terms)[number]) => "name" in meaning && meaning.name === "order";
+  // As it was typed, unless there is something to take out.
+  if (!terms.some(isOrder)) return search;
+  const others = terms.filter((term) => !isOrder(term));
+  return others.length === 0 ? undefined : others.map(({ source }) => source).join(" ");
+}
+
 /** Whether a search asks for one board and nothing else. */
 export function isBoardAlone(search: string): boolean {
-  const [term, ...others] = parseSearch(search);
+  const [term, ...others] = parseSearch(withoutOrder(search) ?? "");
   if (!term || term.isNot || others.length > 0 || !("name" in term.meaning)) return false;
   return term.meaning.name === "board" && term.meaning.text !== null;
 }

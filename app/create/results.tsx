@@ -12,7 +12,7 @@ import { byCursor, canLoadMore, keys, retryLoad, viewerTimezone } from "../clien
 import { LoadFailed } from "../parts/page-parts.tsx";
 import { justify } from "../pictures/justify.ts";
 import { useViewerAddress, Viewer } from "../gallery/viewer/door.tsx";
-import { useRemoving } from "../pictures/actions.tsx";
+import { useRemoving } from "../pictures/changes.ts";
 import { Button, buttonStyle } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
 import { useBoxSize } from "../ui/box-size.ts";

@@ -47,6 +47,8 @@ const shortcutGroups = [
       { key: "star", keys: "s" },
       { key: "rate", keys: "1 5" },
       { key: "unrate", keys: "0" },
+      { key: "turn", keys: "r" },
+      { key: "turnBack", keys: "Shift+R" },
       { key: "remove", keys: "Delete" },
       { key: "nextGroup", keys: "j k" },
       { key: "merge", keys: "Enter" },

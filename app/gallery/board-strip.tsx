@@ -11,6 +11,7 @@ import {
   useSavedCounts,
   useSharedBoards,
 } from "../client/boards.ts";
+import { withoutOrder } from "../client/search-terms.ts";
 import { useFailureToast } from "../ui/failures.ts";
 import { FilterChips, useSearchFilter } from "../parts/filters.tsx";
 import { BoardCover } from "../pictures/picture.tsx";
@@ -46,7 +47,9 @@ function BoardChip({ board, search, pictures }: BoardChipProps) {
   const t = useTranslations("boards");
   const { go } = useSearchFilter();
   const showFailure = useFailureToast();
-  const isShown = search.toLowerCase() === searchOf(board).toLowerCase();
+  const own = searchOf(board).toLowerCase();
+  // In whichever order.
+  const isShown = [search, withoutOrder(search)].some((one) => one?.toLowerCase() === own);
   return (
     <span className="flex shrink-0 items-center">
       <Chip
@@ -116,7 +119,7 @@ export function BoardStrip({ search }: { readonly search: string }) {
       label={t("title")}
       className="xl:sticky xl:top-4 xl:-mx-1 xl:max-h-[calc(100dvh-2rem)] xl:flex-col xl:flex-nowrap xl:gap-0.5 xl:self-start xl:overflow-y-auto xl:px-1 xl:py-1"
     >
-      <Chip className={sideLine} pressed={search === ""} onPress={() => go("search", null)}>
+      <Chip className={sideLine} pressed={!withoutOrder(search)} onPress={() => go("search", null)}>
         <Images aria-hidden />
         {t("all")}
       </Chip>

@@ -3,11 +3,11 @@ import { useMutation } from "@tanstack/react-query";
 import { Check, Minus } from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
 import { useMemo } from "react";
-import { api } from "../client/api.ts";
-import { viewerTimezone } from "../client/queries.ts";
+import { withoutOrder } from "../client/search-terms.ts";
 import { cx, Spinner } from "../ui/button.tsx";
 import { useFailureToast } from "../ui/failures.ts";
 import { dayOf, today } from "./layout-rows.ts";
+import { pagesOf } from "./pages.ts";
 import type { Selection } from "./selection.tsx";
 import type { ListedImage } from "./stack.tsx";
 import type { GalleryWindow } from "./window.ts";
@@ -21,31 +21,17 @@ export function readOfDay(day: string, { images = [], isFromNewest, isToOldest }
   return { images: images.filter(isOf), goesOn };
 }
 
-const pageSize = 100;
-
 /** Every picture of a day, also those that the list has not read. */
 async function readWholeDay(day: string, search: string | null): Promise<ListedImage[]> {
   const from = new Date(`${day}T00:00`);
   const before = new Date(from);
   before.setDate(before.getDate() + 1);
-  const filters = {
-    search: search || undefined,
-    timezone: viewerTimezone(),
-    stacks: true,
-    jump: { from: from.toISOString(), before: before.toISOString() },
-  };
+  const jump = { from: from.toISOString(), before: before.toISOString() };
   const found: ListedImage[] = [];
-  let cursor: string | undefined;
-  do {
-    const page: Awaited<ReturnType<typeof api.images.list.query>> = await api.images.list.query({
-      ...filters,
-      cursor,
-      limit: pageSize,
-    });
-    found.push(...page.items.filter(({ createdAt }) => dayOf(createdAt) === day));
-    const isOver = found.length === 0 || page.items.some(({ createdAt }) => dayOf(createdAt) < day);
-    cursor = isOver ? undefined : (page.nextCursor ?? undefined);
-  } while (cursor !== undefined);
+  for await (const items of pagesOf({ search: withoutOrder(search || undefined), jump })) {
+    found.push(...items.filter(({ createdAt }) => dayOf(createdAt) === day));
+    if (found.length === 0 || items.some(({ createdAt }) => dayOf(createdAt) < day)) break;
+  }
   return found;
 }
 

@@ -1,22 +1,20 @@
 "use client";
-import { ChevronDown, Copy, Star, Trash2, Upload } from "lucide-react";
+import { Upload } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
-import type { ReactNode } from "react";
 import { useFailureToast } from "../ui/failures.ts";
 import { retryLoad } from "../client/queries.ts";
-import { FilterChips, useSearchFilter } from "../parts/filters.tsx";
+import { useSearchFilter } from "../parts/filters.tsx";
 import { LoadFailed, PageHeader } from "../parts/page-parts.tsx";
-import { jobKindOrder } from "../client/kinds.ts";
 import { Button, buttonStyle, cx } from "../ui/button.tsx";
-import { Chip, chipStyle, EmptyState } from "../ui/display.tsx";
+import { EmptyState } from "../ui/display.tsx";
 import { RowsSkeleton } from "../pictures/skeleton.tsx";
 import { later } from "../ui/later.tsx";
-import { Menu, MenuItem } from "../ui/overlays.tsx";
 import { useFilePicker, useUploadWithOffer } from "../uploads/drop.tsx";
 import { BoardStrip } from "./board-strip.tsx";
+import { FilterBar } from "./filter-bar.tsx";
 import { SearchTools } from "./search-line.tsx";
-import { hasTerm, isBoardAlone, isByMeaning, readableSearch, toggleTerm } from "../client/search-terms.ts";
+import { hasTerm, isBoardAlone, isByMeaning, readableSearch } from "../client/search-terms.ts";
 import { useSelection } from "./selection.tsx";
 import { Sheet } from "./sheet.tsx";
 import type { ListedImage } from "./stack.tsx";
@@ -24,83 +22,7 @@ import { hasScrubber } from "./timeline.ts";
 import { useViewerAddress, Viewer } from "./viewer/door.tsx";
 import { type FirstPictures, type GalleryWindow, useGalleryWindow } from "./window.ts";
 
-/** A selection makes a mask, which is no picture of the gallery. */
-const kindFilters = jobKindOrder.filter((kind) => kind !== "segment");
-const roleTerms = ["is:upload", "is:result"] as const;
 const trashTerm = "is:trashed";
-const kindTerms = kindFilters.map((kind) => `kind:${kind}`);
-
-interface TermChipProps {
-  readonly search: string;
-  readonly term: string;
-  /** Of these only one can be. */
-  readonly among?: readonly string[];
-  readonly children: ReactNode;
-}
-
-/** Puts a term into the search, or takes it out. */
-function TermChip({ search, term, among, children }: TermChipProps) {
-  const { set } = useSearchFilter();
-  return (
-    <Chip pressed={hasTerm(search, term)} onPress={() => set("search", toggleTerm(search, term, among))}>
-      {children}
-    </Chip>
-  );
-}
-
-/** How pictures were made: a menu, as there are many kinds and a picture has one. */
-function KindChip({ search }: { readonly search: string }) {
-  const t = useTranslations("gallery");
-  const kinds = useTranslations("jobs.kinds");
-  const { set } = useSearchFilter();
-  const chosen = kindFilters.find((kind) => hasTerm(search, `kind:${kind}`));
-  return (
-    <Menu
-      trigger={
-        <button type="button" aria-pressed={chosen !== undefined} className={chipStyle}>
-          {chosen === undefined ? t("kind") : kinds(chosen)}
-          <ChevronDown aria-hidden />
-        </button>
-      }
-    >
-      {kindFilters.map((kind) => (
-        <MenuItem
-          key={kind}
-          checked={kind === chosen}
-          onSelect={() => set("search", toggleTerm(search, `kind:${kind}`, kindTerms))}
-        >
-          {kinds(kind)}
-        </MenuItem>
-      ))}
-    </Menu>
-  );
-}
-
-function FilterBar({ search }: { readonly search: string }) {
-  const t = useTranslations("gallery");
-  return (
-    <FilterChips label={t("filters")}>
-      <TermChip search={search} term="is:starred">
-        <Star aria-hidden />
-        {t("starred")}
-      </TermChip>
-      {roleTerms.map((term) => (
-        <TermChip key={term} search={search} term={term} among={roleTerms}>
-          {t(`roles.${term === "is:upload" ? "upload" : "result"}`)}
-        </TermChip>
-      ))}
-      <KindChip search={search} />
-      <TermChip search={search} term={trashTerm}>
-        <Trash2 aria-hidden />
-        {t("trash")}
-      </TermChip>
-      <Link href="/gallery/duplicates" className={chipStyle}>
-        <Copy aria-hidden />
-        {t("duplicates")}
-      </Link>
-    </FilterChips>
-  );
-}
 
 function UploadButton() {
   const t = useTranslations("uploads");
@@ -265,7 +187,7 @@ export function Gallery({ first }: { readonly first: FirstPictures | null }) {
   );
 
   return (
-    <div className={hasScrubber(part.months) ? "wide:pe-14" : undefined}>
+    <div className={hasScrubber(part.timed) ? "wide:pe-14" : undefined}>
       <GalleryHeader hasPictures={hasPictures} search={search} months={part.months} />
       <div className={cx("px-4 sm:px-6 wide:px-8", hasPictures && withSide)}>
         {hasPictures ? <BoardStrip search={text} /> : null}

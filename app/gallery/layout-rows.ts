@@ -52,6 +52,8 @@ interface Gaps {
   /** Estimated heights of what is not read, with the space below it. */
   readonly newerPx: number;
   readonly olderPx: number;
+  /** Whether the list goes from day to day; true by default. */
+  readonly hasDays?: boolean;
 }
 
 function gapLine(key: "newer" | "older", heightPx: number, gapPx: number): SheetLine[] {
@@ -61,11 +63,12 @@ function gapLine(key: "newer" | "older", heightPx: number, gapPx: number): Sheet
 export function sheetLines(
   images: readonly ListedImage[],
   options: JustifyOptions,
-  { newerPx, olderPx }: Gaps,
+  { newerPx, olderPx, hasDays = true }: Gaps,
 ): SheetLine[] {
   let at = 0;
-  const read = [...groupByDay(images)].flatMap(([day, group]) => [
-    { type: "day", day, heightPx: dayHeightPx } satisfies SheetLine,
+  const groups = hasDays ? [...groupByDay(images)] : [["", images] as const];
+  const read = groups.flatMap(([day, group]) => [
+    ...(hasDays ? [{ type: "day", day, heightPx: dayHeightPx } satisfies SheetLine] : []),
     ...justify(group, options).map((row): SheetLine => {
       const line = { type: "row", key: row.items[0]?.id ?? day, at, ...row } as const;
       at += row.items.length;

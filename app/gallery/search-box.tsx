@@ -3,6 +3,7 @@ import { Autocomplete } from "@base-ui/react/autocomplete";
 import { Search, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type ComponentProps, type RefObject, useMemo, useState } from "react";
+import { listOrders } from "@atelier/server/search-query";
 import { useBoards } from "../client/boards.ts";
 import { useAllWorkflows } from "../client/queries.ts";
 import { jobKindOrder } from "../client/kinds.ts";
@@ -17,6 +18,7 @@ const plain = (...values: string[]) => values.map((value) => ({ value }));
 function useOfferedValues(): OfferedValues {
   const t = useTranslations("gallery.search");
   const jobs = useTranslations("jobs.kinds");
+  const orders = useTranslations("gallery.orders");
   const workflows = useAllWorkflows();
   const tags = useTags();
   const boards = useBoards();
@@ -32,10 +34,11 @@ function useOfferedValues(): OfferedValues {
         .map(({ name, pictures }) => ({ value: name, label: t("ofTag", { count: pictures ?? 0 }) })),
       tag: tags?.map(({ name, pictures }) => ({ value: name, label: t("ofTag", { count: pictures }) })) ?? [],
       size: plain(">2000", ">4000", "1024x1024"),
+      order: listOrders.map((value) => ({ value, label: orders(value) })),
       from: plain("7d", "30d", "1y"),
       to: plain("7d", "30d", "1y"),
     }),
-    [boards, jobs, t, tags, workflows],
+    [boards, jobs, orders, t, tags, workflows],
   );
 }
 

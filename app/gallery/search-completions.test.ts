@@ -11,7 +11,7 @@ const offered = {
 };
 
 test("an empty line offers the operators that need no model, a letter those that begin with it, and an operator its values", () => {
-  expect(completionsOf("", offered)).toHaveLength(10);
+  expect(completionsOf("", offered)).toHaveLength(11);
   expect(completionsOf("k", offered).map(({ text }) => text)).toEqual(["kind:"]);
   expect(completionsOf("red ki", offered).map(({ text }) => text)).toEqual([
     "red kind:",

@@ -25,6 +25,7 @@ import { AsReference, AskAbout } from "../pictures/quick-actions.tsx";
 import { BoardButton } from "../pictures/boards.tsx";
 import { DownloadMenu } from "../pictures/download-menu.tsx";
 import { Stars } from "../pictures/stars.tsx";
+import { TurnItems, useTurn } from "../pictures/turn.tsx";
 import { TagEditor } from "../pictures/tag-editor.tsx";
 import { Button, buttonStyle, IconButton } from "../ui/button.tsx";
 import { isCombined, keyOnce } from "../ui/key-press.ts";
@@ -42,6 +43,7 @@ function ProcessAll({ selection }: { readonly selection: Selection }) {
   const router = useRouter();
   const upscale = useCapability("upscale");
   const cutOut = useCapability("remove_background");
+  const turn = useTurn();
   const submit = useSubmitBatch();
   const order = (kind: "upscale" | "remove_background") => {
     const jobs = selection.images.map(({ id }) => ({ kind, inputs: { image: id } }));
@@ -70,6 +72,14 @@ function ProcessAll({ selection }: { readonly selection: Selection }) {
         <Scissors aria-hidden />
         {pictures("cutOut")}
       </MenuItem>
+      <TurnItems
+        onTurn={(turns) =>
+          turn(
+            selection.images.map(({ id }) => id),
+            turns,
+          )
+        }
+      />
       <MenuItem
         onSelect={() => {
           writeDraft(draftKeys.several, selection.images.map(({ id }) => id).join(","));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { keepListed, rangeBetween, withStars } from "./selection.tsx";
+import { keepListed, rangeBetween, withChange } from "./selection.tsx";
 
 describe("keep listed", () => {
   const picture = (stackId: string, day: number) => ({
@@ -33,12 +33,23 @@ describe("keep listed", () => {
     expect(kept(choose(...burst), { ...read, images: [newest, third] })).toEqual(["d", "b", "a"]);
   });
 
-  test("a picture that is not read has the star it was given, and no other changes", () => {
-    const chosen = withStars(choose(newer, first, older), ["n", "o"], true);
+  test("a picture that is not read has what it was given, and no other changes", () => {
+    const [star, unstar] = [() => ({ starred: true }), () => ({ starred: false })];
+    const before = choose(newer, first, older);
+    const chosen = withChange(before, new Set(["n", "o"]), star);
     const after = keepListed(chosen, part);
     expect([...after.images.values()].map(({ starred }) => starred)).toEqual([true, false, true]);
     expect(after.images.get("a")).toBe(first);
-    expect(withStars(after, ["n"], false).images.get("n")).toEqual(newer);
+    expect(withChange(after, new Set(["n"]), unstar).images.get("n")).toEqual(newer);
+    expect(withChange(before, new Set(["elsewhere"]), star)).toBe(before);
+  });
+
+  test("in another order what is not read stays chosen until all of the list is", () => {
+    const [search, ordered] = ["order:rated", { ...part, images: [last, first], isFromNewest: true }];
+    const chosen = { ...choose(newer, first, older), search };
+    expect(kept(chosen, { ...ordered, search })).toEqual(["n", "a", "o"]);
+    expect(kept(chosen, { ...ordered, search, isToOldest: true })).toEqual(["a"]);
+    expect(kept(chosen, { ...ordered, search: "order:oldest" })).toEqual(["a"]);
   });
 
   test("a selection of another search keeps only what this one finds", () => {

@@ -1,11 +1,11 @@
 "use client";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
-import { useFailureToast } from "../ui/failures.ts";
 import { isTyping } from "../parts/run-button.tsx";
+import { isNewestFirst } from "../client/search-terms.ts";
 import { isCombined, keyOnce } from "../ui/key-press.ts";
-import { useRemoveImages } from "../pictures/actions.tsx";
-import { ratingOfKey, useRate, useStar } from "../pictures/marks.tsx";
-import { type ListedImage, readStackIds } from "./stack.tsx";
+import { watchPictures } from "../pictures/changes.ts";
+import { ratingOfKey } from "../pictures/picture.tsx";
+import type { ListedImage } from "./stack.tsx";
 
 /** What of a list is read: pictures beyond its ends are there, too, unless it ends there. */
 export interface ReadPart<Image> {
@@ -35,9 +35,12 @@ export function keepListed<Image extends Listed>(
 ): Chosen<Image> {
   if (chosen.images.size === 0 || search === null) return chosen;
   const [newest, oldest] = [images[0], images.at(-1)];
+  // Where another picture stands only a list of days knows.
+  const isUnknown = !isNewestFirst(search) && !(isFromNewest && isToOldest);
   const isBeyond = (image: Image) =>
     chosen.search === search &&
-    ((!isFromNewest && newest !== undefined && placeOf(image) > placeOf(newest)) ||
+    (isUnknown ||
+      (!isFromNewest && newest !== undefined && placeOf(image) > placeOf(newest)) ||
       (!isToOldest && oldest !== undefined && placeOf(image) < placeOf(oldest)));
   const listed = new Map(images.map((image) => [image.stackId, image]));
   const kept = new Map<string, Image>();
@@ -50,16 +53,17 @@ export function keepListed<Image extends Listed>(
   return isSame && chosen.search === search ? chosen : { search, images: kept };
 }
 
-/** The chosen pictures with a star, or without: those that are not read stay as they were chosen. */
-export function withStars<Image extends Listed & Pick<ListedImage, "starred">>(
+/** The chosen pictures after a change of some, of which the list may have none; the same object when it has nothing to do with them. */
+export function withChange<Image extends Listed>(
   chosen: Chosen<Image>,
-  ids: readonly string[],
-  starred: boolean,
+  ids: ReadonlySet<string>,
+  change: (image: Image) => Partial<Image>,
 ): Chosen<Image> {
-  const changed = new Set(ids);
-  const marked = ([stackId, image]: [string, Image]) =>
-    [stackId, changed.has(image.id) ? { ...image, starred } : image] as const;
-  return { ...chosen, images: new Map([...chosen.images].map(marked)) };
+  const isMeant = ({ id }: Listed) => ids.has(id);
+  if (![...chosen.images.values()].some(isMeant)) return chosen;
+  const changed = ([stackId, image]: [string, Image]) =>
+    [stackId, isMeant(image) ? { ...image, ...change(image) } : image] as const;
+  return { ...chosen, images: new Map([...chosen.images].map(changed)) };
 }
 
 /** Ids between two items, both included, in list order; only the second id when the list no longer has the first. */
@@ -76,11 +80,15 @@ export interface Selection {
   /** The pictures on top. */
   readonly images: readonly ListedImage[];
   readonly toggle: (stackId: string, isRange: boolean) => void;
+  /** What a key is for: all that is chosen, else the picture with the focus; nothing below the viewer. */
+  readonly meant: () => readonly ListedImage[];
   /** These, and no others, made of what is chosen by then. */
   readonly choose: (change: (before: readonly ListedImage[]) => readonly ListedImage[]) => void;
   readonly clear: () => void;
   readonly star: () => void;
   readonly remove: () => void;
+  /** Tells how pictures are starred, rated and removed, once that is there. */
+  readonly connect: (acts: Acts) => void;
   /** Keeps what is chosen for who comes back to this page. */
   readonly leave: () => void;
 }
@@ -100,20 +108,28 @@ export function isOverPage({ target }: KeyboardEvent): boolean {
   return target instanceof Element && target.closest("[role=dialog], [role=menu]") !== null;
 }
 
-/** Deletes stacks with all of their pictures, read first where the list has only the one on top. */
-function useRemoveStacks(): (tops: readonly ListedImage[]) => void {
-  const removeImages = useRemoveImages();
-  const showFailure = useFailureToast();
-  return useCallback(
-    (tops) => {
-      const isStack = ({ stackSize }: ListedImage) => (stackSize ?? 1) > 1;
-      const single = tops.filter((image) => !isStack(image)).map(({ id }) => id);
-      const stacks = tops.filter(isStack).map(({ stackId }) => stackId);
-      if (stacks.length === 0) removeImages(single);
-      else readStackIds(stacks).then((ids) => removeImages([...single, ...ids]), showFailure);
-    },
-    [removeImages, showFailure],
-  );
+/** What is done with pictures: its code comes after the list, and keys that were pressed before wait for it. */
+interface Acts {
+  readonly star: (images: readonly ListedImage[]) => void;
+  readonly rate: (images: readonly ListedImage[], rating: number) => void;
+  readonly remove: (images: readonly ListedImage[]) => void;
+  readonly turn: (images: readonly ListedImage[], turns: 1 | 3) => void;
+  /** Chooses also what the list has not read. */
+  readonly chooseUnread: () => void;
+}
+
+function useActs() {
+  const acts = useRef<Acts | null>(null);
+  const waiting = useRef<((acts: Acts) => void)[]>([]);
+  const ask = useCallback((run: (acts: Acts) => void) => {
+    if (acts.current === null) waiting.current.push(run);
+    else run(acts.current);
+  }, []);
+  const connect = useCallback((now: Acts) => {
+    acts.current = now;
+    for (const run of waiting.current.splice(0)) run(now);
+  }, []);
+  return { ask, connect };
 }
 
 interface SelectionInput {
@@ -142,9 +158,8 @@ export function useSelection({ part, isReading, isInFront }: SelectionInput): Se
   // A picture that a filter hid is not chosen again when the filter is removed.
   if (kept !== chosen) setChosen(kept);
   const anchor = useRef<string | null>(null);
-  const { mutate: star } = useStar((ids, starred) => setChosen((before) => withStars(before, ids, starred)));
-  const { mutate: rate } = useRate();
-  const removeStacks = useRemoveStacks();
+  useEffect(() => watchPictures((ids, change) => setChosen((before) => withChange(before, ids, change))), []);
+  const { ask, connect } = useActs();
   const { search } = part;
 
   const choose = useCallback(
@@ -171,61 +186,63 @@ export function useSelection({ part, isReading, isInFront }: SelectionInput): Se
     },
     [choose, stacks],
   );
-  const starAll = useCallback(
-    (stars: readonly ListedImage[]) => {
-      if (stars.length > 0) star({ images: stars, value: stars.some(({ starred }) => !starred) });
-    },
-    [star],
-  );
   const selection = useMemo<Selection>(() => {
     const chosenImages = [...kept.images.values()].toSorted(byNewest);
     return {
       ids: new Set(kept.images.keys()),
       images: chosenImages,
+      meant: () => {
+        if (!isInFront) return [];
+        return chosenImages.length > 0
+          ? chosenImages
+          : images.filter(({ stackId }) => stackId === focusedStack());
+      },
       toggle,
       choose: (change) =>
         choose((before) => change([...before.values()]).map((image) => [image.stackId, image] as const)),
       clear,
-      star: () => starAll(chosenImages),
+      star: () => ask(({ star }) => star(chosenImages)),
       remove: () => {
-        removeStacks(chosenImages);
+        ask(({ remove }) => remove(chosenImages));
         clear();
       },
+      connect,
       leave: () => window.history.replaceState({ chosen: kept }, ""),
     };
-  }, [choose, clear, kept, removeStacks, starAll, toggle]);
+  }, [ask, choose, clear, connect, images, isInFront, kept, toggle]);
 
   // With the list itself: a key is for what is seen.
   useLayoutEffect(() => {
     if (!isInFront) return undefined;
-    // What is chosen, else the picture with the focus.
-    const meant = () =>
-      selection.images.length > 0
-        ? selection.images
-        : images.filter(({ stackId }) => stackId === focusedStack());
+    const { meant } = selection;
+    const actOn = (act: (acts: Acts, images: readonly ListedImage[]) => void) => {
+      const images = meant();
+      if (images.length > 0) ask((acts) => act(acts, images));
+    };
     const keys: Record<string, () => void> = {
       Escape: selection.clear,
       Delete: () => {
-        removeStacks(meant());
+        actOn(({ remove }, images) => remove(images));
         selection.clear();
       },
-      s: () => starAll(meant()),
+      s: () => actOn(({ star }, images) => star(images)),
+      r: () => actOn(({ turn }, images) => turn(images, 1)),
+      R: () => actOn(({ turn }, images) => turn(images, 3)),
       x: () => {
         const stackId = focusedStack();
         if (stackId !== undefined) toggle(stackId, false);
       },
-      "Control+a": () => choose(() => stacks.map(({ id, image }) => [id, image] as const)),
-    };
-    const rateShown = (rating: number) => {
-      const rated = meant();
-      if (rated.length > 0) rate({ images: rated, value: rating });
+      "Control+a": () => {
+        choose(() => stacks.map(({ id, image }) => [id, image] as const));
+        ask(({ chooseUnread }) => chooseUnread());
+      },
     };
     const press = (event: KeyboardEvent) => {
       if (isTyping(event) || event.altKey || isOverPage(event)) return;
       const key = keyOnce(event);
       const isControl = isCombined(event);
       const rating = isControl ? null : ratingOfKey(key);
-      if (rating !== null) rateShown(rating);
+      if (rating !== null) actOn(({ rate }, images) => rate(images, rating));
       const act = keys[`${isControl ? "Control+" : ""}${key}`];
       if (act === undefined) return;
       if (isControl) event.preventDefault();
@@ -233,6 +250,6 @@ export function useSelection({ part, isReading, isInFront }: SelectionInput): Se
     };
     window.addEventListener("keydown", press);
     return () => window.removeEventListener("keydown", press);
-  }, [choose, images, isInFront, rate, removeStacks, selection, starAll, stacks, toggle]);
+  }, [ask, choose, isInFront, selection, stacks, toggle]);
   return selection;
 }

@@ -9,6 +9,7 @@ import {
   useState,
   useSyncExternalStore,
 } from "react";
+import { isByDay } from "../client/search-terms.ts";
 import { dayOf, lineAt, linesNear, type SheetLine, sheetLines, topsOf } from "./layout-rows.ts";
 import { tileHeightPx, usualProportion } from "../pictures/justify.ts";
 import type { ListedImage } from "./stack.tsx";
@@ -51,7 +52,8 @@ interface LayoutInput {
 const nothing = { lines: [], tops: [], readTopPx: 0, readEndPx: 0 } as const;
 
 export function useSheetLayout({ part, images, widthPx, gapPx }: LayoutInput): SheetLayout {
-  const { months, isFromNewest, isToOldest } = part;
+  const { timed: months, isFromNewest, isToOldest } = part;
+  const hasDays = isByDay(part.search ?? "");
   // Of the pictures that are read first, and kept: heights that were estimated once stay.
   const [proportion] = useState(() => usualProportion(images));
   const targetHeightPx = tileHeightPx(widthPx);
@@ -67,7 +69,7 @@ export function useSheetLayout({ part, images, widthPx, gapPx }: LayoutInput): S
     if (widthPx === 0) return { ...nothing, timeline, images, firstIndex };
     const end = isToOldest ? Infinity : firstIndex + images.length;
     const gaps = timeline === null ? noGaps : gapsOf(timeline, firstIndex, end);
-    const lines = sheetLines(images, { widthPx, targetHeightPx, gapPx }, gaps);
+    const lines = sheetLines(images, { widthPx, targetHeightPx, gapPx }, { ...gaps, hasDays });
     const tops = topsOf(lines, gapPx);
     const isRead = (line: SheetLine) => line.type !== "gap";
     const last = lines.findLastIndex(isRead);
@@ -80,7 +82,7 @@ export function useSheetLayout({ part, images, widthPx, gapPx }: LayoutInput): S
       readTopPx: tops[lines.findIndex(isRead)] ?? 0,
       readEndPx: (tops[last] ?? 0) + (lines[last]?.heightPx ?? 0) + gapPx,
     };
-  }, [gapPx, images, isFromNewest, isToOldest, part.firstIndex, targetHeightPx, timeline, widthPx]);
+  }, [gapPx, hasDays, images, isFromNewest, isToOldest, part.firstIndex, targetHeightPx, timeline, widthPx]);
 }
 
 /** Of the whole list, in px. */

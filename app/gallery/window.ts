@@ -4,9 +4,9 @@ import { type ReactNode, useCallback, useEffect, useMemo, useState } from "react
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../ui/failures.ts";
 import { canLoadMore, keys, viewerTimezone } from "../client/queries.ts";
-import { useRemoving } from "../pictures/actions.tsx";
+import { useRemoving } from "../pictures/changes.ts";
 import { galleryPageSize } from "./layout-rows.ts";
-import { isByMeaning } from "../client/search-terms.ts";
+import { isByMeaning, isNewestFirst, withoutOrder } from "../client/search-terms.ts";
 import type { ListedImage } from "./stack.tsx";
 import type { Jump } from "./timeline.ts";
 
@@ -83,8 +83,9 @@ const firstPage = (list: ImageList) => ({
   initialDataUpdatedAt: longAgo,
 });
 
-/** Pictures in each month of the list; null while they are not counted, and of what is ordered by meaning, which has none. */
-function useMonths(search: string | undefined, first: FirstPictures | null) {
+/** Pictures in each month of the list, whatever its order; null while they are not counted, and of what is ordered by meaning, which has none. */
+function useMonths(ordered: string | undefined, first: FirstPictures | null) {
+  const search = withoutOrder(ordered);
   const hasMonths = !isByMeaning(search ?? "");
   const { data } = useQuery({
     queryKey: keys.imageMonths({ search }),
@@ -107,7 +108,7 @@ export function useGalleryWindow(search: string | undefined, first: FirstPicture
   // Another search begins at its newest.
   if (wanted.search !== search) setWanted({ search, jump: null, jumps: 0 });
   const months = useMonths(search, first);
-  const query = usePages(wanted, months !== null, first);
+  const query = usePages(wanted, months !== null && isNewestFirst(search ?? ""), first);
   const jump = useCallback(
     (to: Jump | null) =>
       setWanted(({ before: _before, failure: _failure, ...now }) => ({
@@ -128,7 +129,10 @@ export function useGalleryWindow(search: string | undefined, first: FirstPicture
   useEffect(() => {
     if (failure !== undefined) showFailure(failure);
   }, [failure, showFailure]);
-  return { query, months, jump, hasFailedJump: failure !== undefined, ...useReadPart(query) };
+  const part = useReadPart(query);
+  /** The months as they stand in the list: another order has no places that they lead to. */
+  const timed = isNewestFirst(part.search ?? "") ? months : null;
+  return { query, months, timed, jump, hasFailedJump: failure !== undefined, ...part };
 }
 
 type Pages = ReturnType<typeof usePages>;

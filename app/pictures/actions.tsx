@@ -1,18 +1,12 @@
 "use client";
-import {
-  type InfiniteData,
-  type QueryClient,
-  useMutation,
-  useMutationState,
-  useQueryClient,
-} from "@tanstack/react-query";
+import { type InfiniteData, type QueryClient, useMutation, useQueryClient } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
-import { useMemo } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { api } from "../client/api.ts";
 import { useFailureToast } from "../ui/failures.ts";
 import { keys } from "../client/queries.ts";
 import { toastWithUndo } from "../ui/toasts.tsx";
+import { removal } from "./changes.ts";
 
 /** Splits a list into chunks of at most `size` items. */
 export function chunksOf<T>(list: readonly T[], size: number): T[][] {
@@ -76,19 +70,6 @@ function withoutImages(ids: ReadonlySet<string>) {
           })),
         }
       : data;
-}
-
-const removal = ["pictures", "removal"];
-
-/** The pictures that are being removed: a list that is read meanwhile may still hold them. */
-export function useRemoving(): ReadonlySet<string> {
-  const filters = { mutationKey: removal, status: "pending" } as const;
-  // Safe: the key is that of `useRemoveImages`.
-  const removing = useMutationState({
-    filters,
-    select: ({ state }) => state.variables as readonly string[] | undefined,
-  });
-  return useMemo(() => new Set(removing.flatMap((ids) => ids ?? [])), [removing]);
 }
 
 /**

@@ -1,6 +1,5 @@
 "use client";
 import { type InfiniteData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { Star } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useCallback } from "react";
 import type { ImageView } from "@atelier/server/images";
@@ -9,6 +8,7 @@ import { useFailureToast } from "../ui/failures.ts";
 import { keys } from "../client/queries.ts";
 import { toastWithUndo } from "../ui/toasts.tsx";
 import { callFor, endReads } from "./actions.tsx";
+import { type Change, tellChange } from "./changes.ts";
 
 export type Rated = Pick<ImageView, "id" | "rating">;
 type Pages = InfiniteData<{ readonly items: readonly ImageView[]; readonly nextCursor: string | null }>;
@@ -17,9 +17,10 @@ type Pages = InfiniteData<{ readonly items: readonly ImageView[]; readonly nextC
 export function useChangeCached() {
   const queries = useQueryClient();
   return useCallback(
-    async (ids: readonly string[], change: (image: ImageView) => ImageView) => {
+    async (ids: readonly string[], change: Change) => {
       const ended = await endReads(queries, ids);
       const changing = new Set(ids);
+      tellChange(changing, change);
       const changed = (image: ImageView) => (changing.has(image.id) ? change(image) : image);
       // Not all that is kept under the key of lists has pages.
       queries.setQueriesData<Pages | object>({ queryKey: keys.imageLists }, (data) =>
@@ -47,12 +48,10 @@ interface MarkOptions<Name extends Mark> {
   readonly send: (ids: string[], value: ImageView[Name]) => Promise<unknown>;
   /** What is said of it; null says nothing and offers no undo. */
   readonly say: (value: ImageView[Name], count: number) => string | null;
-  /** Hears which pictures have the mark, also after an undo. */
-  readonly onChange?: ((ids: readonly string[], value: ImageView[Name]) => void) | undefined;
 }
 
 /** Gives pictures a mark, with undo. */
-function useMark<Name extends Mark>({ name, send, say, onChange }: MarkOptions<Name>) {
+function useMark<Name extends Mark>({ name, send, say }: MarkOptions<Name>) {
   const t = useTranslations("pictures.marks");
   const queries = useQueryClient();
   const change = useChangeCached();
@@ -62,7 +61,6 @@ function useMark<Name extends Mark>({ name, send, say, onChange }: MarkOptions<N
       images.map(({ id }) => id),
       (ids) => send(ids, value),
     );
-    onChange?.(made.done, value);
     await change(made.done, (image) => ({ ...image, [name]: value }));
     if (made.failure) throw made.failure.error;
   };
@@ -101,40 +99,13 @@ export function useRate() {
 }
 
 /** Stars pictures, or takes their stars away. */
-export function useStar(onChange?: MarkOptions<"starred">["onChange"]) {
+export function useStar() {
   const t = useTranslations("pictures.marks");
   return useMark({
     name: "starred",
     send: (ids, starred) => api.images.star.mutate({ ids, starred }),
     say: (starred, count) => (count > 1 ? t(starred ? "starred" : "unstarred", { count }) : null),
-    onChange,
   });
-}
-
-export const ratings = [1, 2, 3, 4, 5] as const;
-
-/** Key of a rating: `0` to `5`. */
-export function ratingOfKey(key: string): number | null {
-  return /^[0-5]$/.test(key) ? Number(key) : null;
-}
-
-/** The rating on a tile: as many stars, read as one. */
-export function RatingBadge({ rating }: { readonly rating: number }) {
-  const t = useTranslations("pictures.marks");
-  if (rating === 0) return null;
-  return (
-    <span
-      role="img"
-      aria-label={t("stars", { count: rating })}
-      className="pointer-events-none absolute bottom-1.5 inset-s-1.5 flex h-[18px] items-center rounded-[4px] bg-black/65 px-1.5 text-[11px] leading-none text-white"
-    >
-      {ratings
-        .filter((value) => value <= rating)
-        .map((value) => (
-          <Star key={value} className="size-2.5 fill-current" aria-hidden />
-        ))}
-    </span>
-  );
 }
 
 /** The tags of the user with the number of their pictures. */

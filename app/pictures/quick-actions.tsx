@@ -11,6 +11,7 @@ import {
 } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useRouter } from "next/navigation";
+import type { ReactNode } from "react";
 import type { ImageView } from "@atelier/server/images";
 import { useCapabilities, useCapability } from "../client/queries.ts";
 import { mostGiven, mostReferences, referenceHref } from "../client/references.ts";
@@ -76,8 +77,14 @@ export function AskAbout({ imageIds }: { readonly imageIds: readonly string[] })
   );
 }
 
+interface QuickActionsProps {
+  readonly image: ImageView;
+  /** Further entries. */
+  readonly children: ReactNode;
+}
+
 /** Actions that need one click; their result appears in the gallery. */
-export function QuickActions({ image }: { readonly image: ImageView }) {
+export function QuickActions({ image, children }: QuickActionsProps) {
   const t = useTranslations("pictures");
   const submit = useSubmit(() => toastDone(t("started")));
   const upscale = useUpscaleOffer(image);
@@ -116,6 +123,7 @@ export function QuickActions({ image }: { readonly image: ImageView }) {
           <span className="block text-xs text-quiet empty:hidden">{cutOut?.reason}</span>
         </span>
       </MenuItem>
+      {children}
       <AsReference imageIds={[image.id]} />
       <AskAbout imageIds={[image.id]} />
       {(["garment", "person"] as const).map((what) => (

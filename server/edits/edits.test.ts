@@ -230,3 +230,71 @@ test("a result is on the stack of the first picture that it was made of, else on
   expect(await stackOf(cell)).toBe(batchId);
   expect(await stackOf(await resultOf([["image", cell]]))).toBe(batchId);
 });
+
+test("a picture that was only turned stands where it stood, with its marks, tags and boards; a part of it does not", async () => {
+  const { services } = opened;
+  const { db } = services;
+  const createdAt = new Date("2016-07-02T10:00:00Z");
+  const marks = {
+    title: "Lake",
+    description: "A lake",
+    describedBy: "owner",
+    rating: 4,
+    starred: true,
+    toppedAt: new Date("2026-01-01T00:00:00Z"),
+  } as const;
+  const source = await addPicture({ ...marks, createdAt });
+  const [tagId, boardId] = [newId(), newId()];
+  await db.insert(schema.tags).values({ id: tagId, ownerId, name: "lake", key: "lake" });
+  await db.insert(schema.imageTags).values({ tagId, imageId: source });
+  await db.insert(schema.boards).values({ id: boardId, ownerId, name: "Trip", key: "trip" });
+  const addedAt = new Date("2026-02-02T00:00:00Z");
+  await db.insert(schema.boardImages).values({ boardId, imageId: source, addedAt });
+  const cropOf = async (params: Record<string, unknown>) => {
+    const jobId = newId();
+    await db.insert(schema.jobs).values({
+      id: jobId,
+      ownerId,
+      kind: "crop",
+      status: "completed",
+      tier: 1,
+      params,
+      queue: "cpu-light",
+      engine: "local",
+      need: "local/crop",
+    });
+    await db.insert(schema.jobInputs).values({ jobId, role: "image", imageId: source });
+    const id = await addPicture({ role: "result", jobId });
+    const [row] = await db.select().from(images).where(eq(images.id, id));
+    const onBoards = await db
+      .select({ boardId: schema.boardImages.boardId, addedAt: schema.boardImages.addedAt })
+      .from(schema.boardImages)
+      .where(eq(schema.boardImages.imageId, id));
+    return { row, onBoards, view: await getImage(services, { ownerId, id }) };
+  };
+  const { title, description, describedBy, rating, starred } = marks;
+  const kept = { title, description, describedBy, rating, starred };
+  for (const params of [
+    { turns: 1, mirror: false, angle: 0 },
+    { turns: 3 },
+    { turns: 0, mirror: true, angle: 0 },
+  ]) {
+    const { row, onBoards, view } = await cropOf(params);
+    expect(row).toMatchObject({ ...kept, createdAt, stackId: source });
+    expect(Number(row?.toppedAt)).toBeGreaterThan(Number(marks.toppedAt));
+    expect(Date.parse(view.addedAt)).toBeGreaterThan(Date.now() - 60_000);
+    expect(view.tags).toEqual(["lake"]);
+    expect(onBoards).toEqual([{ boardId, addedAt }]);
+  }
+  for (const params of [
+    { turns: 1, rect: { left: 0, top: 0, width: 1, height: 1 } },
+    { turns: 1, shape: "4:5" },
+    { turns: 1, angle: 2 },
+  ]) {
+    const { row, onBoards, view } = await cropOf(params);
+    expect(row).toMatchObject({ title: "", rating: 0, starred: false, toppedAt: null, stackId: source });
+    expect(row?.createdAt.getTime()).toBeGreaterThan(Date.now() - 60_000);
+    expect(view.tags).toEqual([]);
+    expect(onBoards).toEqual([]);
+  }
+});

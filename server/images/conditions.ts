@@ -114,8 +114,8 @@ function conditionOf(meaning: SearchTerm["meaning"], asked: Asked): SQL | undefi
   if (meaning.name === "kind") return or(...meaning.kinds.map((kind) => kindCondition(searched, kind)));
   if (meaning.name === "model") return modelCondition(searched, textForm(meaning.text));
   if (meaning.name === "seed") return seedCondition(searched, meaning.text);
-  // Asked before: `findNear` has the pictures.
-  if (meaning.name === "near" || meaning.name === "similar") return undefined;
+  // Asked before: `findNear` has the pictures, and the list its order.
+  if (meaning.name === "near" || meaning.name === "similar" || meaning.name === "order") return undefined;
   return pictureCondition(meaning, asked);
 }
 
@@ -123,7 +123,10 @@ function seedCondition(searched: Searched, seed: string): SQL | undefined {
   return and(contains(searched, `seed ${seed}`), isOfJob(searched, sql`${jobs.params} ->> 'seed' = ${seed}`));
 }
 
-type PictureFilter = Exclude<Filter, { readonly name: "kind" | "model" | "near" | "seed" | "similar" }>;
+type PictureFilter = Exclude<
+  Filter,
+  { readonly name: "kind" | "model" | "near" | "order" | "seed" | "similar" }
+>;
 
 function pictureCondition(filter: PictureFilter, asked: Asked): SQL | undefined {
   const { searched } = asked;

@@ -16,8 +16,9 @@ import {
   type Searched,
 } from "./conditions.ts";
 import { findNear } from "./near.ts";
+import { type ListOrder, listOrders, orderOf, parseSearch } from "./query.ts";
 import { readTrashMs } from "./quota.ts";
-import { findAmong, findIds, inOrderOf, listOrders, newestFirst, type Place } from "./search.ts";
+import { findAmong, findIds, inOrderOf, newestFirst, type Place } from "./search.ts";
 import { fillSearchTexts } from "./search-text.ts";
 
 const { images, jobs } = schema;
@@ -63,6 +64,8 @@ export const listImagesSchema = z.strictObject({
 export const listGallerySchema = listImagesSchema.extend({
   // A browser may know newer zones than the server.
   timezone: timezone.catch(undefined),
+  // All that is found may be chosen at once.
+  limit: z.number().int().min(1).max(500).default(50),
   newer: z.boolean().optional(),
   jump: z
     .strictObject({ from: moment, before: moment, skip: z.int().min(0).max(10_000_000).default(0) })
@@ -74,9 +77,9 @@ export interface ListImagesInput {
   readonly cursor?: string | undefined;
   /** The page of the pictures that are newer than the cursor, and not the older ones. */
   readonly newer?: boolean | undefined;
-  /** Begins at the newest picture before a moment, or `skip` pictures further, but not before `from`. */
+  /** Begins at the newest picture before a moment, or `skip` pictures further, but not before `from`; in the order `made` alone. */
   readonly jump?: Jump | undefined;
-  /** 1..100, 50 by default. */
+  /** 1..500, 50 by default. */
   readonly limit?: number | undefined;
   readonly role?: "upload" | "result" | undefined;
   readonly kind?: JobKind | undefined;
@@ -93,8 +96,8 @@ export interface ListImagesInput {
   readonly stacks?: boolean | undefined;
   /** Only the pictures of this stack. */
   readonly stackId?: string | undefined;
-  /** Which of them are the newest; by when they were made by default. */
-  readonly order?: (typeof listOrders)[number] | undefined;
+  /** Goes before the `order:` of a search; by when they were made by default. */
+  readonly order?: ListOrder | undefined;
 }
 
 /**
@@ -103,11 +106,7 @@ export interface ListImagesInput {
  */
 type ListedImage = ImageView & { readonly stackSize: number | null; readonly trashedUntil: string | null };
 
-interface Jump {
-  readonly from: Date;
-  readonly before: Date;
-  readonly skip: number;
-}
+type Jump = Readonly<NonNullable<z.output<typeof listGallerySchema>["jump"]>>;
 
 export interface ImagePage {
   readonly items: ListedImage[];
@@ -117,7 +116,7 @@ export interface ImagePage {
 }
 
 /**
- * An owner's pictures, newest first (with `near:` or `similar:` the nearest in meaning first), without masks and, unless a
+ * An owner's pictures in their order, by default the newest first (with `near:` or `similar:` the nearest in meaning first), without masks and, unless a
  * search says `is:trashed`, deleted ones. Throws `bad_request` for a wrong cursor and a search that cannot be read.
  */
 export async function listImages(
@@ -132,14 +131,15 @@ export async function listImages(
   // The trash shows pictures one by one, not their stacks.
   const stacks = input.stacks === true && !isTrash;
   const shown = stacks ? topOfStack(ownerId, conditions) : undefined;
-  const place = await placeOfList(db, input, and(...conditions(images), shown));
+  const order = orderOfList(input);
+  const place = await placeOfList(db, { ...input, order }, and(...conditions(images), shown));
   const found = await findPage(services, search, {
     ownerId,
     conditions,
     shown,
     place,
     isTrash,
-    order: input.order,
+    order,
     limit: limit + 1,
   });
   const isNewer = place?.side === "newer";
@@ -157,6 +157,9 @@ export async function listImages(
   return { items, ...cursorsOf(ids, place, found.length > limit) };
 }
 
+const orderOfList = (input: ListImagesInput) =>
+  input.order ?? orderOf(parseSearch(input.search ?? "")) ?? "made";
+
 /** A page has pictures beyond it on the side from which it was reached, and on the other one when more were found. */
 function cursorsOf(ids: readonly string[], place: Place | undefined, hasMore: boolean) {
   const [isNewer, isPlaced] = [place?.side === "newer", place !== undefined];
@@ -172,11 +175,12 @@ function cursorOf(id: string | undefined, isOffered: boolean): string | null {
 
 async function placeOfList(
   db: Db,
-  { ownerId, cursor, newer = false, jump }: ListImagesInput,
+  { ownerId, cursor, newer = false, jump, order }: ListImagesInput,
   isListed: SQL | undefined,
 ): Promise<Place | undefined> {
   if (cursor) return { at: decodeCursor(cursor), side: newer ? "newer" : "older" };
-  if (!jump) return undefined;
+  // Only by their days pictures have a place that a moment leads to.
+  if (!jump || order !== "made") return undefined;
   const { from, before, skip } = jump;
   if (skip === 0) return { at: before, side: "older" };
   const own = and(

@@ -5,6 +5,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
 import { listImages, searchImages } from "./index.ts";
+import { encodeCursor } from "./list.ts";
+import { type ListOrder, listOrders } from "./query.ts";
 import { fillSearchTexts, searchForm, searchKey, textForm } from "./search-text.ts";
 import { findSome } from "./some.ts";
 
@@ -15,7 +17,16 @@ let pictures: readonly Picture[];
 /** A row with what else a search asks of it. */
 type Picture = Pick<
   typeof schema.images.$inferSelect,
-  "createdAt" | "deletedAt" | "id" | "rating" | "role" | "searchKey" | "stackId" | "starred" | "toppedAt"
+  | "createdAt"
+  | "deletedAt"
+  | "id"
+  | "rating"
+  | "role"
+  | "searchKey"
+  | "sizeBytes"
+  | "stackId"
+  | "starred"
+  | "toppedAt"
 > & { readonly tag: string | null; readonly board: string | null };
 
 /** The same numbers from 0 to 1 for the same seed. */
@@ -50,7 +61,7 @@ beforeAll(async () => {
   const [tags, boards] = [named(), named()];
   await db.insert(schema.tags).values(tags);
   await db.insert(schema.boards).values(boards);
-  const facts = { mime: "image/webp", widthPx: 4, heightPx: 3, sizeBytes: 1, thumbhash: "", ownerId };
+  const facts = { mime: "image/webp", widthPx: 4, heightPx: 3, thumbhash: "", ownerId };
   const stacks = Array.from({ length: 12 }, () => newId());
   const rows = Array.from({ length: count }, () => {
     const id = newId();
@@ -62,6 +73,8 @@ beforeAll(async () => {
       title: some(7, vocabulary).join(" "),
       role: pick<"mask" | "upload">(random() < 0.05 ? ["mask"] : ["upload"]),
       stackId: random() < 0.5 ? pick(stacks) : null,
+      // Several are as large as others, and some larger than 4 GB.
+      sizeBytes: Math.floor(random() * 30) * 200_000_000,
       // Several have the same time, on both sides of a month.
       createdAt: new Date(Date.UTC(2026, 0, 25) + Math.floor(random() * 20) * 86_400_000),
       deletedAt: random() < 0.15 ? new Date() : null,
@@ -128,18 +141,56 @@ const isTop = (found: readonly Picture[]) => (picture: Picture) =>
     (one) => (one.stackId ?? one.id) !== (picture.stackId ?? picture.id) || !isBefore(one, picture),
   );
 
+const byId = (one: Picture, other: Picture) => (one.id < other.id ? 1 : -1);
+const byTime = (one: Picture, other: Picture) => +other.createdAt - +one.createdAt || byId(one, other);
+const orders: Readonly<Record<ListOrder, (one: Picture, other: Picture) => number>> = {
+  made: byTime,
+  oldest: (one, other) => byTime(other, one),
+  added: byId,
+  rated: (one, other) => other.rating - one.rating || byTime(one, other),
+  largest: (one, other) => other.sizeBytes - one.sizeBytes || byId(one, other),
+};
+
+test("each order has all pictures once, forwards and back, by the search as by itself", async () => {
+  const live = pictures.filter(({ deletedAt, role }) => deletedAt === null && role !== "mask");
+  for (const order of listOrders) {
+    const all = live.filter(isTop(live)).toSorted(orders[order]);
+    const input = { ownerId, stacks: true, limit: 7 };
+    const ids: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const by = ids.length % 2 === 0 ? { order } : { search: `order:${order}` };
+      const page = await listImages(opened.services, { ...input, ...by, cursor });
+      ids.push(...page.items.map(({ id }) => id));
+      const here = page.items.length;
+      const newer = encodeCursor(ids.at(-here) ?? "");
+      const back = await listImages(opened.services, { ...input, order, cursor: newer, newer: true });
+      const before = ids.slice(Math.max(0, ids.length - here - 7), ids.length - here);
+      expect({ order, ids: back.items.map(({ id }) => id) }).toEqual({ order, ids: before });
+      cursor = page.nextCursor ?? undefined;
+    } while (cursor !== undefined);
+    expect({ order, ids }).toEqual({ order, ids: all.map(({ id }) => id) });
+  }
+});
+
 test("lists have what a plain scan has, in its order, for searches of every kind", async () => {
   for (let round = 0; round < 50; round += 1) {
     const terms = Array.from({ length: 1 + Math.floor(random() * 3) }, makeTerm);
     const [isTrash, stacks] = [random() < 0.15, random() < 0.5];
-    const search = [...terms.map(([text]) => text), ...(isTrash ? ["is:trashed"] : [])].join(" ");
+    const order = pick(listOrders);
+    const search = [
+      `order:${order}`,
+      ...terms.map(([text]) => text),
+      ...(isTrash ? ["is:trashed"] : []),
+    ].join(" ");
     const all = pictures.filter(
       (picture) =>
         picture.role !== "mask" &&
         (picture.deletedAt !== null) === isTrash &&
         terms.every(([, holds]) => holds(picture)),
     );
-    const expected = stacks && !isTrash ? all.filter(isTop(all)) : all;
+    const shown = stacks && !isTrash ? all.filter(isTop(all)) : all;
+    const expected = shown.toSorted(orders[order]);
     const ids: string[] = [];
     let cursor: string | undefined;
     do {

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { parseSearch, termOf } from "./query.ts";
+import { listOrders, orderOf, parseSearch, termOf } from "./query.ts";
 
 const read = (search: string) =>
   parseSearch(search).map(({ meaning, isNot }) => ({ ...meaning, ...(isNot && { isNot }) }));
@@ -101,6 +101,20 @@ test.each([
   "seed:x1",
 ])("%s is wrong, and says which operator", (search) => {
   expect(read(search)).toEqual([{ wrong: search.split(":")[0] }]);
+});
+
+test("an order is no filter: it takes a name, the last one counts, and what is not wanted orders nothing", () => {
+  const order = (search: string) => orderOf(parseSearch(search));
+  expect(listOrders.map((name) => order(`fox order:${name}`))).toEqual(listOrders);
+  expect(order("Order：RATED")).toBe("rated");
+  expect(order("order:oldest order:largest")).toBe("largest");
+  expect(["fox", "-order:oldest", "order:upside-down", "order:"].map(order)).toEqual([
+    null,
+    null,
+    null,
+    null,
+  ]);
+  expect(read("order:best")).toEqual([{ wrong: "order" }]);
 });
 
 test.each(["12:30", "https://a.example/b", "a:b", "::", ":tag", "é:x"])(

@@ -6,6 +6,13 @@ import { normalized } from "../platform/normalized.ts";
 const pictureFlags = ["starred", "result", "upload", "shared", "trashed"] as const;
 export type PictureFlag = (typeof pictureFlags)[number];
 
+/**
+ * Orders of a list: by when pictures were made or taken, the newest first or the oldest; by when they came; by rating, then the newest; by
+ * the size of their files.
+ */
+export const listOrders = ["made", "oldest", "added", "rated", "largest"] as const;
+export type ListOrder = (typeof listOrders)[number];
+
 /** The operators of a search, in the order in which they are offered. */
 export const searchOperators = [
   "kind",
@@ -18,6 +25,7 @@ export const searchOperators = [
   "to",
   "size",
   "seed",
+  "order",
   "near",
   "similar",
 ] as const;
@@ -36,6 +44,8 @@ export type Filter =
   | { readonly name: "model"; readonly text: string }
   | { readonly name: "seed"; readonly text: string }
   | { readonly name: "is"; readonly flag: PictureFlag }
+  /** Nothing that a picture could lack; of several the last one counts. */
+  | { readonly name: "order"; readonly order: ListOrder }
   /** By meaning: what is near a text, or near another picture. */
   | { readonly name: "near"; readonly text: string }
   | { readonly name: "similar"; readonly imageId: string }
@@ -112,6 +122,14 @@ const plainSigns = (text: string) =>
     .replace(new RegExp(`^${minus}`, "u"), "-")
     .replaceAll(/[≥≤]/gu, (sign) => (sign === "≥" ? ">=" : "<="));
 
+/** The order that a search asks for; null without one. */
+export function orderOf(terms: readonly SearchTerm[]): ListOrder | null {
+  const order = terms.findLast(
+    ({ meaning, isNot }) => !isNot && "name" in meaning && meaning.name === "order",
+  );
+  return order && "order" in order.meaning ? order.meaning.order : null;
+}
+
 /** Writes a term; a value with blanks gets quotes. */
 export function termOf(operator: SearchOperator, value: string, isNot = false): string {
   const plain = value.replaceAll(anyQuote, "");
@@ -136,6 +154,10 @@ const readers: Readonly<Record<SearchOperator, Reader>> = {
   from: (value, timeZone) => readDay(value, "from", timeZone),
   to: (value, timeZone) => readDay(value, "to", timeZone),
   size: readSize,
+  order: (value) => {
+    const order = listOrders.find((name) => name === plainSigns(value).toLowerCase());
+    return order ? { name: "order", order } : null;
+  },
   near: (text) => (text === "" ? null : { name: "near", text }),
   similar: (text) => (isUuid.test(text) ? { name: "similar", imageId: text.toLowerCase() } : null),
   seed: (value) => {

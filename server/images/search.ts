@@ -1,4 +1,5 @@
-import { and, eq, gt, gte, inArray, isNull, lt, lte, ne, sql, type SQL } from "drizzle-orm";
+import { and, eq, gt, gte, inArray, isNull, lte, ne, sql, type SQL } from "drizzle-orm";
+import type { AnyPgColumn } from "drizzle-orm/pg-core";
 import { type Db, schema } from "../db/index.ts";
 import type { JobKind } from "../engines.ts";
 import { hasTextModel } from "../meaning/index.ts";
@@ -6,7 +7,7 @@ import type { Services } from "../services.ts";
 import { type Conditions, contains, termCondition } from "./conditions.ts";
 import { findNear } from "./near.ts";
 import { goneAt } from "./quota.ts";
-import { parseSearch, type SearchTerm } from "./query.ts";
+import { type ListOrder, parseSearch, type SearchTerm } from "./query.ts";
 import { fillSearchTexts, textForm } from "./search-text.ts";
 import { findSome } from "./some.ts";
 
@@ -34,16 +35,25 @@ interface PageQuery {
   readonly limit: number;
 }
 
-/** By when pictures were made or taken, or by when they came into the studio. */
-export const listOrders = ["made", "added"] as const;
-type ListOrder = (typeof listOrders)[number];
+/** By what a list is ordered, also to go on from a picture of it: an index has each of them. An id is given when its picture comes. */
+const orderedBy: Readonly<Record<ListOrder, readonly AnyPgColumn[]>> = {
+  made: [images.createdAt, images.id],
+  oldest: [images.createdAt, images.id],
+  added: [images.id],
+  rated: [images.rating, images.createdAt, images.id],
+  largest: [images.sizeBytes, images.id],
+};
 
-export const newestFirst = sql`order by ${images.createdAt} desc, ${images.id} desc`;
-/** An id is given when its picture comes. */
-const orders = {
-  made: { older: newestFirst, newer: sql`order by ${images.createdAt}, ${images.id}` },
-  added: { older: sql`order by ${images.id} desc`, newer: sql`order by ${images.id}` },
-} as const satisfies Record<ListOrder, Record<Place["side"], SQL>>;
+/** Only the oldest come from below. */
+const rises = (order: ListOrder, side: Place["side"]) => (order === "oldest") === (side === "older");
+
+function orderBy(order: ListOrder, side: Place["side"]): SQL {
+  const way = sql.raw(rises(order, side) ? "asc" : "desc");
+  const columns = orderedBy[order].map((column) => sql`${column} ${way}`);
+  return sql`order by ${sql.join(columns, sql`, `)}`;
+}
+
+export const newestFirst = orderBy("made", "older");
 
 /**
  * Ids of pictures for which all conditions hold, the nearest to the place first: newest first, without a place.
@@ -53,8 +63,9 @@ const orders = {
  */
 export async function findIds(db: Db, query: PageQuery): Promise<string[]> {
   const { ownerId, conditions, shown = sql`true`, place, isTrash = false, limit } = query;
-  const order = orders[query.order ?? "made"][place?.side ?? "older"];
-  const beyond = place && beyondPlace(place, query.order);
+  const by = query.order ?? "made";
+  const order = orderBy(by, place?.side ?? "older");
+  const beyond = place && beyondPlace(place, by);
   const isThere = isTrash ? gt(images.deletedAt, goneAt) : isNull(images.deletedAt);
   const own = and(eq(images.ownerId, ownerId), isThere, beyond);
   const wanted = conditions(images);
@@ -65,16 +76,16 @@ export async function findIds(db: Db, query: PageQuery): Promise<string[]> {
   // Sorted before \`shown\` is asked, which so is asked only until the page is full.
   const far = await db.execute<{ id: string }>(sql`
     with hits as materialized (
-      select ${images.id}, ${images.ownerId}, ${images.stackId}, ${images.createdAt} from ${images} where ${and(own, ...wanted)})
+      select ${images.id}, ${images.ownerId}, ${images.stackId}, ${images.createdAt}, ${images.rating}, ${images.sizeBytes} from ${images} where ${and(own, ...wanted)})
     select id from (select * from hits as images ${order} offset 0) as images where ${shown} ${order} limit ${limit}`);
   return far.map(({ id }) => id);
 }
 
-function beyondPlace({ at, side }: Place, order: ListOrder = "made"): SQL {
-  if (order === "added" && typeof at === "string")
-    return side === "newer" ? gt(images.id, at) : lt(images.id, at);
-  const bound = at instanceof Date ? sql`(${at.toISOString()}::timestamptz, ${firstId}::uuid)` : placeOf(at);
-  return sql`(${images.createdAt}, ${images.id}) ${side === "newer" ? sql`>` : sql`<`} ${bound}`;
+function beyondPlace({ at, side }: Place, order: ListOrder): SQL {
+  const bound =
+    at instanceof Date ? sql`(${at.toISOString()}::timestamptz, ${firstId}::uuid)` : placeOf(at, order);
+  const columns = at instanceof Date ? orderedBy.made : orderedBy[order];
+  return sql`(${sql.join([...columns], sql`, `)}) ${rises(order, side) ? sql`>` : sql`<`} ${bound}`;
 }
 
 const firstId = "00000000-0000-0000-0000-000000000000";
@@ -98,11 +109,20 @@ export async function findAmong(db: Db, ids: readonly string[], query: PageQuery
     .map(({ id }) => id);
 }
 
-/** Where a picture stands in a list; one that is gone stands where its id was made. */
-function placeOf(id: string): SQL {
+/** Where a picture stands in a list; one that is gone stands where its id was made, without a rating and with an empty file. */
+function placeOf(id: string, order: ListOrder): SQL {
   const madeMs = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
-  const createdAt = sql`(select "at".created_at from ${images} as "at" where "at".id = ${id})`;
-  return sql`(coalesce(${createdAt}, to_timestamp(${madeMs / 1_000}::float8)), ${id}::uuid)`;
+  const ofGone = new Map<AnyPgColumn, SQL>([
+    [images.createdAt, sql`to_timestamp(${madeMs / 1_000}::float8)`],
+    [images.rating, sql`0`],
+    [images.sizeBytes, sql`0`],
+  ]);
+  const values = orderedBy[order].map((column) => {
+    const gone = ofGone.get(column);
+    if (gone === undefined) return sql`${id}::uuid`;
+    return sql`coalesce((select "at".${sql.identifier(column.name)} from ${images} as "at" where "at".id = ${id}), ${gone})`;
+  });
+  return sql`(${sql.join(values, sql`, `)})`;
 }
 
 export interface SearchInput {

@@ -41,7 +41,7 @@ function isDearer(error: unknown): boolean {
   return code === "not_agreed" && typeof details?.["priceUsd"] === "number";
 }
 
-const createBatchSubmission = () =>
+export const createBatchSubmission = () =>
   createSubmission("batch", (input: BatchInput, idempotencyKey) =>
     api.batches.submit.mutate({ ...input, idempotencyKey }),
   );

@@ -1,7 +1,7 @@
 "use client";
 import { useMemo } from "react";
 import type { ImageView } from "@atelier/server/images";
-import { useRemoving } from "../../pictures/actions.tsx";
+import { useRemoving } from "../../pictures/changes.ts";
 import { useStack } from "../stack.tsx";
 import { firstIndexOf } from "../timeline.ts";
 import type { GalleryPart, ViewerAddress } from "./door.tsx";

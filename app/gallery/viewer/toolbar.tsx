@@ -17,6 +17,7 @@ import { StarButton, QuickActions } from "../../pictures/quick-actions.tsx";
 import { BoardButton } from "../../pictures/boards.tsx";
 import { DownloadMenu } from "../../pictures/download-menu.tsx";
 import { useImageName } from "../../pictures/picture.tsx";
+import { TurnItems, type Turns } from "../../pictures/turn.tsx";
 import { similarUrl } from "../near.tsx";
 import { Button, buttonStyle, IconButton } from "../../ui/button.tsx";
 import { useFailureToast } from "../../ui/failures.ts";
@@ -38,6 +39,7 @@ interface Props {
   readonly onInfo: () => void;
   readonly onClose: () => void;
   readonly onRemoved: () => void;
+  readonly onTurn: (turns: Turns) => void;
 }
 
 export function ViewerToolbar(props: Props) {
@@ -52,6 +54,7 @@ export function ViewerToolbar(props: Props) {
     onInfo,
     onClose,
     onRemoved,
+    onTurn,
   } = props;
   const t = useTranslations("viewer");
   const name = useImageName(true)(image);
@@ -79,7 +82,9 @@ export function ViewerToolbar(props: Props) {
             {t("remix")}
           </Link>
         )}
-        <QuickActions image={image} />
+        <QuickActions image={image}>
+          <TurnItems onTurn={onTurn} />
+        </QuickActions>
         <Link href={`/edit/${image.id}`} className={buttonStyle("quiet", "small")}>
           <Pencil aria-hidden />
           {t("edit")}

@@ -1,14 +1,17 @@
 "use client";
 import { Dialog } from "@base-ui/react/dialog";
+import { useQueryClient } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
-import { useImage, useIsGone } from "../../client/queries.ts";
+import { imageQuery, useImage, useIsGone } from "../../client/queries.ts";
 import { remixHref } from "../../client/remix.ts";
 import { useSourceImage } from "../../client/source.ts";
 import { isTyping } from "../../parts/run-button.tsx";
 import { useRemoveImages } from "../../pictures/actions.tsx";
-import { ratingOfKey, useRate, useStar } from "../../pictures/marks.tsx";
+import { useRate, useStar } from "../../pictures/marks.tsx";
+import { ratingOfKey } from "../../pictures/picture.tsx";
+import { turnOfKey, type Turns, useTurn } from "../../pictures/turn.tsx";
 import { belongsElsewhere } from "../../pictures/zoom.ts";
 import { isCombined, keyOnce } from "../../ui/key-press.ts";
 import type { GalleryPart, ViewerAddress, ViewerProps } from "./door.tsx";
@@ -27,10 +30,11 @@ interface Options {
   readonly onCompare: () => void;
   /** Chooses it to show its stack. */
   readonly onTop: () => void;
+  readonly onTurn: (turns: Turns) => void;
 }
 
 function useViewerKeys(options: Options): void {
-  const { image, onStep, onStepInStack, onRemoved, onCompare, onTop } = options;
+  const { image, onStep, onStepInStack, onRemoved, onCompare, onTop, onTurn } = options;
   const star = useStar();
   const rate = useRate();
   const remove = useRemoveImages();
@@ -55,13 +59,15 @@ function useViewerKeys(options: Options): void {
       if (isTyping(event) || isCombined(event) || belongsElsewhere(event)) return;
       const key = keyOnce(event);
       const rating = ratingOfKey(key);
-      if (rating === null) keys[key]?.();
+      const turns = turnOfKey(key);
+      if (turns !== null) onTurn(turns);
+      else if (rating === null) keys[key]?.();
       else rate.mutate({ images: [image], value: rating });
     };
     // In the capture phase: the dialog stops arrow keys in the bubble phase.
     window.addEventListener("keydown", press, { capture: true });
     return () => window.removeEventListener("keydown", press, { capture: true });
-  }, [image, onCompare, onRemoved, onStep, onStepInStack, onTop, rate, remove, star]);
+  }, [image, onCompare, onRemoved, onStep, onStepInStack, onTop, onTurn, rate, remove, star]);
 }
 
 /** Whether a picture is shown beside its source: what the user chose for this one, else what the page does. */
@@ -90,6 +96,17 @@ function spendSecondClick(): void {
   window.addEventListener("click", spend, { capture: true, once: true });
 }
 
+/** Shows what became of the picture, if that is still the one in the viewer; read first, so that nothing blinks. */
+function useShowTurned({ currentId, move }: ViewerAddress) {
+  const queries = useQueryClient();
+  return (fromId: string, toId: string) => {
+    const show = () => {
+      if (currentId() === fromId) move(toId);
+    };
+    void queries.prefetchQuery(imageQuery(toId)).then(show);
+  };
+}
+
 function ViewerRoom(props: ViewerRoomProps) {
   const { image, grows, address, compares } = props;
   const { isComparing, toggle } = useComparing(image.id, compares);
@@ -100,6 +117,8 @@ function ViewerRoom(props: ViewerRoomProps) {
   const { previous, next, afterRemoval } = places;
   const compareStack = useCompareStack(places.members, image.id);
   const top = useChooseTop(places.members, image);
+  const turnAll = useTurn(useShowTurned(address));
+  const turn = (turns: Turns) => turnAll([image.id], turns);
   useViewerKeys({
     image,
     onStep: places.step,
@@ -107,6 +126,7 @@ function ViewerRoom(props: ViewerRoomProps) {
     onRemoved: afterRemoval,
     onCompare: compareStack,
     onTop: top.toggle,
+    onTurn: turn,
   });
   return (
     <>
@@ -125,6 +145,7 @@ function ViewerRoom(props: ViewerRoomProps) {
             address.close();
           }}
           onRemoved={afterRemoval}
+          onTurn={turn}
         />
         <ViewerPicture
           image={image}

@@ -71,7 +71,7 @@ const listImagesRoute = defineRoute({
   method: "get",
   path: "/images",
   operationId: "listImages",
-  summary: "List your pictures, newest first",
+  summary: "List your pictures, newest first or in another order",
   tag: "images",
   query: listImagesSchema.extend({
     limit: z.coerce.number().int().min(1).max(100).default(50),
@@ -81,7 +81,7 @@ const listImagesRoute = defineRoute({
       .describe("One picture of each stack: of those found the one chosen for it, else the newest"),
     stackId: z.uuid().optional().describe("Only the pictures of this stack"),
     order: listImagesSchema.shape.order.describe(
-      "What newest means: `made`, by `createdAt`, is the default; `added`, by `addedAt`, has what was uploaded last first, also an old photo. `from` and `to` are of `createdAt`",
+      "`made`, the newest by `createdAt` first, is the default; `oldest` is its reverse; `added`, by `addedAt`, has what was uploaded last first, also an old photo; `rated` has the best rated first, `largest` the largest files. It goes before `order:` in `search`. `from` and `to` are of `createdAt`",
     ),
   }),
   responses: {

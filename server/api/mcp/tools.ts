@@ -69,7 +69,7 @@ const searchGallery = tool(
     }),
   },
   async ({ services, caller }, { query, limit, cursor }) => {
-    const order = query === undefined ? "added" : "made";
+    const order = query === undefined ? "added" : undefined;
     const asked = listImagesSchema.parse({ limit, cursor, search: query, order });
     const { items, nextCursor } = await listImages(services, { ...asked, ownerId: caller.userId });
     const pictures = items.map(

@@ -122,17 +122,59 @@ begin
 end
 $$;
 
--- Puts a result on the stack of the picture that it was made of, else on that of its batch. A restored backup has its stacks.
+-- Whether a job turns or mirrors a picture and cuts nothing off: what it makes is the same picture.
+create or replace function only_turns(p_job uuid) returns boolean language sql stable as $$
+  select exists (
+    select from jobs where id = p_job and kind = 'crop' and not params ?| array['rect', 'shape']
+      and coalesce((params ->> 'angle')::float8, 0) = 0)
+$$;
+
+-- Puts a result on the stack of the picture that it was made of, else on that of its batch. A picture that was only turned stands where it
+-- stood before, with its marks. A restored backup has its stacks.
 create or replace function put_on_stack() returns trigger language plpgsql as $$
+declare
+  v_source images;
 begin
   if new.stack_id is not null or current_setting('atelier.is_loading', true) = 'on' then return new; end if;
-  select coalesce(source.stack_id, source.id) into new.stack_id
+  select source.* into v_source
   from job_inputs link join images source on source.id = link.image_id
   where link.job_id = new.job_id and link.role = 'image' limit 1;
   if not found then
     select batch_id into new.stack_id from batch_jobs where job_id = new.job_id;
+    return new;
+  end if;
+  new.stack_id := coalesce(v_source.stack_id, v_source.id);
+  if only_turns(new.job_id) then
+    new.title := v_source.title;
+    new.description := v_source.description;
+    new.described_by := v_source.described_by;
+    new.rating := v_source.rating;
+    new.starred := v_source.starred;
+    new.added_at := new.created_at;
+    new.created_at := v_source.created_at;
+    new.topped_at := case when v_source.topped_at is not null then clock_timestamp() end;
   end if;
   return new;
+end $$;
+
+-- What `put_on_stack` cannot do, as it runs before the picture is there: tags and boards of a picture that was only turned. The boards are
+-- locked as by `addToBoard`: a sharing that ends comes before, or takes the turned picture off as well.
+create or replace function keep_places() returns trigger language plpgsql as $$
+begin
+  if current_setting('atelier.is_loading', true) = 'on' or not only_turns(new.job_id) then return null; end if;
+  insert into image_tags (tag_id, image_id)
+  select had.tag_id, new.id from job_inputs link join image_tags had on had.image_id = link.image_id
+  where link.job_id = new.job_id and link.role = 'image'
+  on conflict do nothing;
+  perform from boards where id in (
+    select had.board_id from job_inputs link join board_images had on had.image_id = link.image_id
+    where link.job_id = new.job_id and link.role = 'image')
+  order by id for update;
+  insert into board_images (board_id, image_id, added_at)
+  select had.board_id, new.id, had.added_at from job_inputs link join board_images had on had.image_id = link.image_id
+  where link.job_id = new.job_id and link.role = 'image'
+  on conflict do nothing;
+  return null;
 end $$;
 
 -- Each new picture waits to be compared with the others of its owner. A restored backup has its rows, or gets them by a duty.

@@ -99,6 +99,12 @@ export const images = pgTable(
     index("images_rated")
       .on(table.ownerId, table.rating)
       .where(sql`${table.rating} > 0 and ${table.deletedAt} is null`),
+    index("images_best")
+      .on(table.ownerId, table.rating, table.createdAt, table.id)
+      .where(sql`${table.deletedAt} is null`),
+    index("images_largest")
+      .on(table.ownerId, table.sizeBytes, table.id)
+      .where(sql`${table.deletedAt} is null`),
     index("images_longer_side")
       .on(table.ownerId, sql`greatest(${table.widthPx}, ${table.heightPx})`)
       .where(sql`${table.deletedAt} is null`),

@@ -1,0 +1,98 @@
+"use client";
+import { useTranslations } from "next-intl";
+import { useCallback, useEffect, useEffectEvent, useLayoutEffect, useRef } from "react";
+import { useRemoveImages } from "../pictures/actions.tsx";
+import { useRate, useStar } from "../pictures/marks.tsx";
+import { useTurn } from "../pictures/turn.tsx";
+import { useFailureToast } from "../ui/failures.ts";
+import { toastDone } from "../ui/toasts.tsx";
+import { pagesOf } from "./pages.ts";
+import type { Selection } from "./selection.tsx";
+import { type ListedImage, readStackIds } from "./stack.tsx";
+import type { GalleryWindow } from "./window.ts";
+
+/** So many pictures are chosen at once at the most: each is held by the page, and sent with what is done to all. */
+const mostChosen = 5_000;
+
+type Part = Pick<GalleryWindow, "isFromNewest" | "isToOldest" | "search">;
+
+/** Chooses all pictures of the list, of which those that are read are chosen already; ends once nothing is chosen any more. */
+function useChooseUnread({ isFromNewest, isToOldest, search }: Part, selection: Selection) {
+  const t = useTranslations("gallery");
+  const showFailure = useFailureToast();
+  const reading = useRef<AbortController | null>(null);
+  const isNothing = selection.ids.size === 0;
+  useEffect(() => {
+    if (isNothing) reading.current?.abort();
+  }, [isNothing]);
+  useEffect(() => () => reading.current?.abort(), [search]);
+  const read = async ({ signal }: AbortController) => {
+    let chosen = 0;
+    for await (const items of pagesOf({ search: search || undefined }, signal)) {
+      if (signal.aborted) return;
+      const room = mostChosen - chosen;
+      const added = items.slice(0, room);
+      selection.choose((before) => [...before, ...added]);
+      chosen += added.length;
+      if (items.length <= room) continue;
+      toastDone(t("mostChosen", { count: mostChosen }));
+      return;
+    }
+  };
+  return () => {
+    reading.current?.abort();
+    if (isFromNewest && isToOldest) return;
+    const now = new AbortController();
+    reading.current = now;
+    read(now).catch((error: unknown) => {
+      if (!now.signal.aborted) showFailure(error);
+    });
+  };
+}
+
+/** Deletes stacks with all of their pictures, read first where the list has only the one on top. */
+function useRemoveStacks(): (tops: readonly ListedImage[]) => void {
+  const removeImages = useRemoveImages();
+  const showFailure = useFailureToast();
+  return useCallback(
+    (tops) => {
+      const isStack = ({ stackSize }: ListedImage) => (stackSize ?? 1) > 1;
+      const single = tops.filter((image) => !isStack(image)).map(({ id }) => id);
+      const stacks = tops.filter(isStack).map(({ stackId }) => stackId);
+      if (stacks.length === 0) removeImages(single);
+      else readStackIds(stacks).then((ids) => removeImages([...single, ...ids]), showFailure);
+    },
+    [removeImages, showFailure],
+  );
+}
+
+interface Props {
+  readonly part: Part;
+  readonly selection: Selection;
+}
+
+/** What is done with pictures of the list, by keys and by the bar of the selection. */
+export function ListActs({ part, selection }: Props) {
+  const { mutate: star } = useStar();
+  const { mutate: rate } = useRate();
+  const remove = useRemoveStacks();
+  const turn = useTurn();
+  const chooseUnread = useEffectEvent(useChooseUnread(part, selection));
+  const { connect } = selection;
+  useLayoutEffect(
+    () =>
+      connect({
+        remove,
+        chooseUnread: () => chooseUnread(),
+        star: (images) => star({ images, value: images.some(({ starred }) => !starred) }),
+        rate: (images, value) => rate({ images, value }),
+        turn: (images, turns) =>
+          turn(
+            images.map(({ id }) => id),
+            turns,
+          ),
+      }),
+    [connect, rate, remove, star, turn],
+  );
+  return null;
+}

@@ -1,0 +1,61 @@
+import { beGuest } from "../steps/be-guest.ts";
+import { keepMessage } from "../steps/keep-message.ts";
+import { readSize } from "../steps/read-size.ts";
+import { uploadSample } from "../steps/upload-sample.ts";
+import { expect, test } from "../test.ts";
+
+test("pictures are turned by key, in the viewer and as a selection, with undo, and keep their stars and their place", async ({
+  page,
+}) => {
+  await beGuest(page);
+  const rocketId = await uploadSample(page, "rocket.jpg", 96);
+  await uploadSample(page, "astronaut.png", 64);
+  await page.goto("/gallery");
+  const { width, height } = await readSize(page, rocketId);
+  expect(width).not.toBe(height);
+  const sheet = page.getByRole("group", { name: "Pictures", exact: true });
+  const rocket = sheet.getByRole("button", { name: /^rocket/ });
+  const shown = async () => readSize(page, (await rocket.getAttribute("data-tile")) ?? "");
+  const [upright, turned] = [
+    { width, height },
+    { width: height, height: width },
+  ];
+
+  await rocket.focus();
+  await page.keyboard.press("3");
+  await page.keyboard.press("r");
+  await expect(rocket).not.toHaveAttribute("data-tile", rocketId);
+  expect(await shown()).toEqual(turned);
+  await expect(rocket).toHaveAccessibleName("rocket, stack of 2");
+  await expect(rocket).toBeFocused();
+  await expect(sheet.getByRole("img", { name: "3 stars" })).toBeVisible();
+  await expect(sheet.locator("[data-tile]").nth(1)).toHaveAccessibleName(/^rocket/);
+  await keepMessage(page);
+  await page.getByRole("button", { name: "Undo" }).first().click();
+  await expect(rocket).toHaveAttribute("data-tile", rocketId);
+
+  await rocket.press("Enter");
+  const viewer = page.getByRole("dialog", { name: "Picture" });
+  await expect(viewer.getByRole("img", { name: "rocket" })).toBeVisible();
+  // Twice is half a turn, as one further version.
+  await page.keyboard.press("Shift+R");
+  await page.keyboard.press("Shift+R");
+  await expect(page).not.toHaveURL(new RegExp(rocketId));
+  const halfId = new URL(page.url()).searchParams.get("image") ?? "";
+  expect(await readSize(page, halfId)).toEqual(upright);
+  await expect(viewer.getByRole("list", { name: "Stack" }).getByRole("button")).toHaveCount(2);
+  await viewer.getByRole("button", { name: "Process" }).click();
+  await page.getByRole("menuitem", { name: "Turn left" }).click();
+  await expect(page).not.toHaveURL(new RegExp(halfId));
+  await viewer.getByRole("button", { name: "Close" }).click();
+  expect(await shown()).toEqual(turned);
+
+  await page.keyboard.press("Control+a");
+  const bar = page.getByRole("toolbar", { name: "Selection" });
+  await bar.getByRole("button", { name: "Process" }).click();
+  await page.getByRole("menuitem", { name: "Turn right" }).click();
+  await expect(page.getByText("Turning 2 pictures", { exact: true })).toBeVisible();
+  await expect.poll(shown).toEqual(upright);
+  await expect(sheet.getByRole("button", { name: "astronaut, stack of 2" })).toBeVisible();
+  await expect(bar.getByRole("status")).toContainText("2 selected");
+});
