@@ -2,6 +2,7 @@ import type { Db } from "../db/index.ts";
 import type { Config } from "../platform/index.ts";
 import { type OfferedModel, titleOfProvider, readOfferedModels } from "../providers/index.ts";
 import { liveProviders } from "./places.ts";
+import { currentWords } from "../words.ts";
 import type { OfferedParam, OfferedWorkflow } from "./workflows.ts";
 
 /** After every workflow. */
@@ -31,10 +32,15 @@ export async function offeredModels(db: Db, config: Config): Promise<OfferedWork
 }
 
 /** Where the pictures go and what it costs, before the click. */
-function describe({ provider, priceUsd, isNonCommercial }: OfferedModel): string {
-  const price = priceUsd === null ? "price unknown" : `$${priceUsd.toFixed(3)} a picture`;
-  const licence = isNonCommercial ? " Its licence forbids commercial use." : "";
-  return `Sent to ${titleOfProvider(provider)}, ${price}.${licence}`;
+function describe({ provider: name, priceUsd, isNonCommercial }: OfferedModel): string {
+  const { t, format } = currentWords();
+  const provider = titleOfProvider(name);
+  const dollars = { style: "currency", currency: "USD", minimumFractionDigits: 3 } as const;
+  const place =
+    priceUsd === null
+      ? t("offeredModels.unpriced", { provider })
+      : t("offeredModels.place", { provider, price: format.number(priceUsd, dollars) });
+  return isNonCommercial ? `${place} ${t("offeredModels.nonCommercial")}` : place;
 }
 
 /** The settings of the form that a model takes. */

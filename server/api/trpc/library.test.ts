@@ -54,6 +54,20 @@ test("S1 what servers lack is told to people with a session alone", async () => 
   expect(JSON.stringify(items)).not.toContain("Checkpoint.name");
 });
 
+test.each([
+  ["en", "Sent to Google, $0.067 a picture."],
+  ["de", "Geht an Google, 0,067\u00A0$ pro Bild."],
+])("where a model of a provider sends pictures and what that costs is said in %s", async (locale, told) => {
+  await addNode(opened.services, {
+    queue: "cloud",
+    needs: ["cloud/nano-banana-edit"],
+    providers: ["google"],
+  });
+  const headers = new Headers([...owner.browser.headers, ["accept-language", locale]]);
+  const model = (await listBy(headers)).find(({ name }) => name === "cloud/nano-banana-edit");
+  expect(model?.["description"]).toBe(told);
+});
+
 test("the HTTP API answers the fields of a workflow that it declares", async () => {
   const headers = { authorization: `Bearer ${owner.apiKey}` };
   const app = createHttpApp(opened.services);
