@@ -1,8 +1,9 @@
+import { setTimeout } from "node:timers/promises";
 import { addImage, addNode, addOwner } from "@atelier/testing/jobs";
 import { openBatchScene, submitting } from "@atelier/testing/scenes";
 import { createTestServices } from "@atelier/testing/services";
 import { startTestWorker } from "@atelier/testing/worker";
-import { and, eq, inArray, sql } from "drizzle-orm";
+import { and, eq, inArray, type SQL, sql } from "drizzle-orm";
 import sharp from "sharp";
 import { expect, test, vi } from "vitest";
 import { createApiKey, revokeApiKey } from "../accounts/index.ts";
@@ -395,6 +396,90 @@ test("a job that fails ends its place, and its retry is followed by what was to 
   await complete((await open(id)).jobs[0]?.job?.id ?? "");
   expect(await beginSteps(services)).toBe(1);
   expect(await open(id)).toMatchObject({ status: "open", jobs: [{ steps: { begun: 1 } }] });
+});
+
+/** Reads the plan of what `work` reads of steps: how many rows of the table were looked at. */
+async function countStepsRead(work: () => Promise<unknown>): Promise<number> {
+  const { db } = scene.services;
+  const execute = vi.spyOn(db, "execute");
+  await work();
+  const query = execute.mock.calls[0]?.[0];
+  execute.mockRestore();
+  return db.transaction(async (tx) => {
+    // So that a table of a few pages is read as a large one is.
+    await tx.execute(sql`set local enable_seqscan = off`);
+    const explain = sql`explain (analyze, format json) `.append(query as SQL);
+    const [row] = await tx.execute<{ "QUERY PLAN": readonly { Plan: PlanNode }[] }>(explain);
+    return rowsOf(row?.["QUERY PLAN"][0]?.Plan);
+  });
+}
+
+interface PlanNode {
+  readonly "Relation Name"?: string;
+  readonly "Actual Rows": number;
+  readonly "Actual Loops": number;
+  readonly "Rows Removed by Filter"?: number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+function rowsOf(node: PlanNode | undefined): number {
+  if (!node) return 0;
+  const { "Actual Rows": rows, "Rows Removed by Filter": removed = 0, "Actual Loops": loops } = node;
+  const own = node["Relation Name"] === "batch_steps" ? (rows + removed) * loops : 0;
+  return (node.Plans ?? []).reduce((sum, one) => sum + rowsOf(one), own);
+}
+
+test("what was to follow jobs that failed is not read for ever, and a retry is followed by it", async () => {
+  const { services } = scene;
+  const { db } = services;
+  const failed = await send(Array.from({ length: 100 }, () => twice(upscale)));
+  await db
+    .update(schema.jobs)
+    .set({ status: "failed", errorCode: "engine_failed", errorMessage: "No.", endedAt: new Date() })
+    .where(inArray(schema.jobs.id, [...failed.jobIds]));
+  expect(await open(failed.id)).toMatchObject({ status: "ended" });
+  const running = await send([twice(upscale), twice(upscale)]);
+  await complete(running.jobIds[0] ?? "");
+  const isLeft = sql`begun_at is null and stopped_code is null and batch_id in
+    (select id from batches where ended_at is null and deleted_at is null)`;
+  const left = await db.$count(schema.batchSteps, isLeft);
+  expect(left).toBeLessThan(10);
+  let begun = 0;
+  const read = await countStepsRead(async () => {
+    begun = await beginSteps(services);
+  });
+  expect(begun).toBe(1);
+  // The plan says numbers of rows in hundredths.
+  expect(Math.floor(read)).toBeLessThanOrEqual(left);
+  const again = await retry(services, { id: failed.jobIds[7] ?? "", submitter: scene.as.submitter });
+  expect((await open(failed.id)).endedAt).toBeNull();
+  await complete(again.id);
+  expect(await beginSteps(services)).toBe(1);
+});
+
+test("a batch that ends at the moment at which it is tried again stays open until what follows has run", async () => {
+  const { services } = scene;
+  const { db } = services;
+  const { id, jobIds } = await send([twice(upscale), twice()]);
+  const [stopped = "", last = ""] = jobIds;
+  const end = {
+    status: "failed",
+    errorCode: "engine_failed",
+    errorMessage: "No.",
+    endedAt: new Date(),
+  } as const;
+  await db.update(schema.jobs).set(end).where(eq(schema.jobs.id, stopped));
+  const retrying = await db.transaction(async (tx) => {
+    // The batch has ended for this transaction, and for no other one.
+    await tx.update(schema.jobs).set(end).where(eq(schema.jobs.id, last));
+    const answer = retry(services, { id: stopped, submitter: scene.as.submitter });
+    await Promise.race([answer, setTimeout(1_000)]);
+    return { answer };
+  });
+  const again = await retrying.answer;
+  expect((await open(id)).endedAt).toBeNull();
+  await complete(again.id);
+  expect(await beginSteps(services)).toBe(1);
 });
 
 test("a cancel between two jobs holds, and a retry goes on from there", async () => {

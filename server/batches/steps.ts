@@ -1,7 +1,15 @@
 import { and, eq, isNull, type SQL, sql } from "drizzle-orm";
 import { type PromptTemplate, schema, type Tx } from "../db/index.ts";
 import type { InputRole } from "../engines.ts";
-import { hasShape, type OrderedJob, passToKey, priceOfOne, submit, type Submitter } from "../jobs/index.ts";
+import {
+  hasShape,
+  type OrderedJob,
+  passToKey,
+  priceOfOne,
+  reopenBatches,
+  submit,
+  type Submitter,
+} from "../jobs/index.ts";
 import { AppError, type ErrorCode, toAppError } from "../platform/index.ts";
 import { consentIsStored } from "../safety.ts";
 import type { Services } from "../services.ts";
@@ -64,7 +72,7 @@ interface Reach {
   readonly batchId?: string;
 }
 
-/** Due steps by batch and place, after the given place. */
+/** Due steps by batch and place, after the given place. A batch with one has not ended: `end_batch_if_done`. */
 async function readDue(
   { db }: Services,
   { batchId }: Reach,
@@ -81,15 +89,16 @@ async function readDue(
         select from ${jobInputs} i join ${images} p on p.id = i.image_id
         where i.job_id = j.id and i.role = 'person' and not ${isStated}) as "isWithdrawn",
       (extract(epoch from now() - j.ended_at) * 1000)::float8 as "dueForMs"
-    from (select distinct on (batch_id, position) * from ${batchSteps}
-      where begun_at is null and stopped_code is null
-        ${batchId === undefined ? sql`` : sql`and batch_id = ${batchId}`}
+    from ${batches} b cross join lateral (select distinct on (position) * from ${batchSteps}
+      where batch_id = b.id and begun_at is null and stopped_code is null
         ${after === null ? sql`` : sql`and (batch_id, position) > (${after.batchId}::uuid, ${after.position})`}
-      order by batch_id, position, number) s
-    join ${batches} b on b.id = s.batch_id and b.deleted_at is null
+      order by position, number) s
     join ${batchJobs} p on p.batch_id = s.batch_id and p.position = s.position
     join ${jobs} j on j.id = p.job_id and j.status = 'completed'
     join ${users} u on u.id = j.owner_id
+    where b.ended_at is null and b.deleted_at is null
+      ${batchId === undefined ? sql`` : sql`and b.id = ${batchId}`}
+      ${after === null ? sql`` : sql`and b.id >= ${after.batchId}::uuid`}
     order by s.batch_id, s.position limit ${pageSize}`);
 }
 
@@ -283,11 +292,7 @@ export async function resumeSteps(
     const followed = resumed.filter(({ status }) => status === "completed");
     const due = new Set(followed.map(({ position }) => position));
     await passToKey(tx, { jobIds: followed.map(({ jobId }) => jobId), keyId });
-    if (due.size > 0)
-      await tx
-        .update(batches)
-        .set({ endedAt: null, round: sql`${batches.round} + 1` })
-        .where(and(eq(batches.id, batchId), sql`${batches.endedAt} is not null`));
+    if (due.size > 0) await tx.execute(reopenBatches(sql`${batches.id} = ${batchId}`));
     return due;
   });
 }

@@ -112,7 +112,7 @@ export { hasShape } from "./shape.ts";
 export { readCapabilities, type Capabilities } from "./capabilities.ts";
 export { followJobs, newsOf, streamEvents } from "./follow.ts";
 export { jobSource } from "./live.ts";
-export { passToKey, requireRightToFollow, retry, retryAny, retryBounds } from "./retry.ts";
+export { passToKey, reopenBatches, requireRightToFollow, retry, retryAny, retryBounds } from "./retry.ts";
 export type { SubmitOptions, Submitter } from "./draft.ts";
 export { announce, submit, type Submitted } from "./submit.ts";
 export {

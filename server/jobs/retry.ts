@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray, isNull, sql, type SQLWrapper } from "drizzle-orm";
+import { and, desc, eq, inArray, isNull, type SQL, sql, type SQLWrapper } from "drizzle-orm";
 import { hasRight, requireRight } from "../accounts/plain.ts";
 import { type Asked, type Db, schema, type Tier, tiers, type Tx } from "../db/index.ts";
 import { z } from "zod";
@@ -137,8 +137,16 @@ async function takePlaceInBatch(tx: Tx, id: string, newId: string): Promise<void
         where job_id = ${id} and ${isKeptBatch(batchJobs.batchId)} returning batch_id, position),
       resumed as (update ${batchSteps} s set stopped_code = null, stopped_message = null from moved
         where s.batch_id = moved.batch_id and s.position = moved.position and s.begun_at is null)
-    update ${batches} set ended_at = null, round = round + 1
-    where id in (select batch_id from moved) and ended_at is not null`);
+    ${reopenBatches(sql`${batches.id} in (select batch_id from moved)`)}`);
+}
+
+/**
+ * Opens batches again that have ended. It takes the lock of those that have not, too: `end_batch_if_done` may be looking at this
+ * moment, without what this transaction has written.
+ */
+export function reopenBatches(which: SQL): SQL {
+  const { batches } = schema;
+  return sql`update ${batches} set ended_at = null, round = round + (ended_at is not null)::int where ${which}`;
 }
 
 function boundsOf(job: Job, { ownOnly = false, agreed }: Bounds): Bounds {
