@@ -1,16 +1,21 @@
-import { mkdir, open, rename, rm, rmdir, stat } from "node:fs/promises";
+import { mkdir, open, opendir, rename, rm, rmdir, stat } from "node:fs/promises";
 import path from "node:path";
 import { FSDriver } from "flydrive/drivers/fs";
 import { newId } from "../platform/index.ts";
-import type { FoundObject, ListedPage, OpenObject, StoreDriver } from "./driver.ts";
+import type { FoundObject, ListedObject, ListedPage, OpenObject, StoreDriver } from "./driver.ts";
+
+/** Objects of a page. Each page reads the folder that it begins in once more, which may have a folder for each picture. */
+const usualPageSize = 10_000;
 
 /** Files below a folder, each written to a temporary name, flushed and renamed: the final name always has all bytes. */
 export class LocalDriver extends FSDriver implements StoreDriver {
   readonly #root: string;
+  readonly #pageSize: number;
 
-  constructor(root: string) {
+  constructor(root: string, pageSize = usualPageSize) {
     super({ location: root, visibility: "private" });
     this.#root = root;
+    this.#pageSize = pageSize;
   }
 
   override async put(key: string, contents: string | Uint8Array): Promise<void> {
@@ -49,10 +54,30 @@ export class LocalDriver extends FSDriver implements StoreDriver {
     return found && { sizeBytes: found.size, modifiedAt: found.mtime };
   }
 
-  async listPage(prefix: string): Promise<ListedPage> {
-    const { objects } = await this.listAll(prefix, { recursive: true });
-    const keys = [...objects].flatMap((object) => (object.isFile ? [object.key] : []));
-    return { objects: keys.map((key) => ({ key, readMetaData: () => this.find(key) })) };
+  /** In the order of the keys; the token is the last one, so that files may come and go meanwhile. */
+  async listPage(prefix: string, token = ""): Promise<ListedPage> {
+    const objects: ListedObject[] = [];
+    for await (const key of this.#keysAfter(prefix, token.slice(prefix.length + 1))) {
+      objects.push({ key, readMetaData: () => this.find(key) });
+      if (objects.length === this.#pageSize) return { objects, next: key };
+    }
+    return { objects };
+  }
+
+  /** The keys of the files below a folder behind one, which is said without the folder. */
+  async *#keysAfter(folder: string, after: string): AsyncGenerator<string> {
+    const inside = after.slice(0, after.indexOf("/") + 1);
+    if (inside !== "") yield* this.#keysAfter(`${folder}/${inside.slice(0, -1)}`, after.slice(inside.length));
+    for (let begin = inside || after; ;) {
+      const names = await namesAfter(path.join(this.#root, folder), begin, this.#pageSize);
+      for (const name of names) {
+        if (name.endsWith("/")) yield* this.#keysAfter(`${folder}/${name.slice(0, -1)}`, "");
+        else yield `${folder}/${name}`;
+      }
+      const last = names.at(-1);
+      if (last === undefined || names.length < this.#pageSize) return;
+      begin = last;
+    }
   }
 
   /** Flushes the folders, which hold the file names: without it a power cut can lose the name of a flushed file. */
@@ -91,6 +116,22 @@ export class LocalDriver extends FSDriver implements StoreDriver {
   }
 
   close(): void {}
+}
+
+/**
+ * The first names in a folder behind one; those of folders end with a slash. No more are kept than twice as many as are asked
+ * for, however many there are.
+ */
+async function namesAfter(folder: string, after: string, most: number): Promise<string[]> {
+  const entries = await opendir(folder, { bufferSize: 1_024 }).catch(nullIfAbsent);
+  let names: string[] = [];
+  for await (const entry of entries ?? []) {
+    if (!entry.isFile() && !entry.isDirectory()) continue;
+    const name = entry.isFile() ? entry.name : `${entry.name}/`;
+    if (name > after) names.push(name);
+    if (names.length >= 2 * most) names = names.toSorted().slice(0, most);
+  }
+  return names.toSorted().slice(0, most);
 }
 
 /** What file systems say that flush no folder: network shares (SMB), FUSE, and Windows. */
