@@ -47,6 +47,7 @@ const shortcutGroups = [
       { key: "star", keys: "s" },
       { key: "rate", keys: "1 5" },
       { key: "unrate", keys: "0" },
+      { key: "copyPicture", keys: "Control+C" },
       { key: "turn", keys: "r" },
       { key: "turnBack", keys: "Shift+R" },
       { key: "remove", keys: "Delete" },

@@ -1,13 +1,15 @@
 "use client";
 import { useTranslations } from "next-intl";
 import { useCallback, useEffect, useEffectEvent, useLayoutEffect, useRef } from "react";
+import { isTyping } from "../parts/run-button.tsx";
 import { useRemoveImages } from "../pictures/actions.tsx";
+import { isCopyKey, useCopyPicture } from "../pictures/copy.tsx";
 import { useRate, useStar } from "../pictures/marks.tsx";
 import { useTurn } from "../pictures/turn.tsx";
 import { useFailureToast } from "../ui/failures.ts";
 import { toastDone } from "../ui/toasts.tsx";
 import { pagesOf } from "./pages.ts";
-import type { Selection } from "./selection.tsx";
+import { isOverPage, type Selection } from "./selection.tsx";
 import { type ListedImage, readStackIds } from "./stack.tsx";
 import type { GalleryWindow } from "./window.ts";
 
@@ -77,6 +79,18 @@ export function ListActs({ part, selection }: Props) {
   const { mutate: rate } = useRate();
   const remove = useRemoveStacks();
   const turn = useTurn();
+  const copy = useCopyPicture();
+  const copyMeant = useEffectEvent((event: KeyboardEvent) => {
+    if (!isCopyKey(event) || isTyping(event) || isOverPage(event)) return;
+    const [image, ...others] = selection.meant();
+    if (image === undefined || others.length > 0) return;
+    event.preventDefault();
+    copy(image.id);
+  });
+  useEffect(() => {
+    window.addEventListener("keydown", copyMeant);
+    return () => window.removeEventListener("keydown", copyMeant);
+  }, []);
   const chooseUnread = useEffectEvent(useChooseUnread(part, selection));
   const { connect } = selection;
   useLayoutEffect(

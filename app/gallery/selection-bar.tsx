@@ -25,6 +25,7 @@ import { AsReference, AskAbout } from "../pictures/quick-actions.tsx";
 import { BoardButton } from "../pictures/boards.tsx";
 import { DownloadMenu } from "../pictures/download-menu.tsx";
 import { Stars } from "../pictures/stars.tsx";
+import { CopyItem } from "../pictures/copy.tsx";
 import { TurnItems, useTurn } from "../pictures/turn.tsx";
 import { TagEditor } from "../pictures/tag-editor.tsx";
 import { Button, buttonStyle, IconButton } from "../ui/button.tsx";
@@ -72,6 +73,7 @@ function ProcessAll({ selection }: { readonly selection: Selection }) {
         <Scissors aria-hidden />
         {pictures("cutOut")}
       </MenuItem>
+      <CopyItem imageId={selection.images.length === 1 ? (selection.images[0]?.id ?? null) : null} />
       <TurnItems
         onTurn={(turns) =>
           turn(

@@ -12,6 +12,7 @@ import { mostCompared } from "../../compare/address.ts";
 import { useOpenCompare } from "../../compare/opening.ts";
 import { ShareButton } from "../../links/share.tsx";
 import { useRemoveImages } from "../../pictures/actions.tsx";
+import { CopyItem } from "../../pictures/copy.tsx";
 import { useChangeCached } from "../../pictures/marks.tsx";
 import { StarButton, QuickActions } from "../../pictures/quick-actions.tsx";
 import { BoardButton } from "../../pictures/boards.tsx";
@@ -83,6 +84,7 @@ export function ViewerToolbar(props: Props) {
           </Link>
         )}
         <QuickActions image={image}>
+          <CopyItem imageId={image.id} />
           <TurnItems onTurn={onTurn} />
         </QuickActions>
         <Link href={`/edit/${image.id}`} className={buttonStyle("quiet", "small")}>

@@ -9,6 +9,7 @@ import { remixHref } from "../../client/remix.ts";
 import { useSourceImage } from "../../client/source.ts";
 import { isTyping } from "../../parts/run-button.tsx";
 import { useRemoveImages } from "../../pictures/actions.tsx";
+import { isCopyKey, useCopyPicture } from "../../pictures/copy.tsx";
 import { useRate, useStar } from "../../pictures/marks.tsx";
 import { ratingOfKey } from "../../pictures/picture.tsx";
 import { turnOfKey, type Turns, useTurn } from "../../pictures/turn.tsx";
@@ -38,6 +39,7 @@ function useViewerKeys(options: Options): void {
   const star = useStar();
   const rate = useRate();
   const remove = useRemoveImages();
+  const copy = useCopyPicture();
   // With the picture itself: a key that is pressed when it is seen is for this one.
   useLayoutEffect(() => {
     const keys: Record<string, () => void> = {
@@ -56,6 +58,10 @@ function useViewerKeys(options: Options): void {
     const press = (event: KeyboardEvent) => {
       // The zoom has taken it.
       if (event.defaultPrevented) return;
+      if (isCopyKey(event) && !isTyping(event)) {
+        event.preventDefault();
+        copy(image.id);
+      }
       if (isTyping(event) || isCombined(event) || belongsElsewhere(event)) return;
       const key = keyOnce(event);
       const rating = ratingOfKey(key);
@@ -67,7 +73,7 @@ function useViewerKeys(options: Options): void {
     // In the capture phase: the dialog stops arrow keys in the bubble phase.
     window.addEventListener("keydown", press, { capture: true });
     return () => window.removeEventListener("keydown", press, { capture: true });
-  }, [image, onCompare, onRemoved, onStep, onStepInStack, onTop, onTurn, rate, remove, star]);
+  }, [copy, image, onCompare, onRemoved, onStep, onStepInStack, onTop, onTurn, rate, remove, star]);
 }
 
 /** Whether a picture is shown beside its source: what the user chose for this one, else what the page does. */
