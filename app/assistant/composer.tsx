@@ -59,7 +59,9 @@ export function Composer({
   const whole = JSON.stringify([text, given.imageIds]);
   const { waits, wait, keep } = useWaiting(whole, { isAnswering, hasFailed }, onAsk);
   const whoSees = useWhoSees();
-  const canAsk = mayAsk && text.trim() !== "" && !given.isUploading;
+  // Not before the page has said who sees them.
+  const mayGive = given.imageIds.length === 0 || whoSees !== null;
+  const canAsk = mayAsk && mayGive && text.trim() !== "" && !given.isUploading;
   useEffect(() => field.current?.focus({ preventScroll: true }), []);
   const enter = () => {
     if (!canAsk) return;
