@@ -195,7 +195,7 @@ export function Chat({ conversationId, onConversation, isInSheet = false, classN
   );
   return (
     <div className={cx("flex min-w-0 flex-col", className)}>
-      <div className="flex flex-1 flex-col gap-8 pb-6">
+      <div className="flex flex-1 flex-col gap-8 pt-2 pb-6">
         <StatusNote />
         {isEmpty ? <Welcome onPick={setText} /> : null}
         <Talk query={query} onRepeat={send} />

@@ -88,7 +88,7 @@ export function Composer({
         className="flex flex-col gap-1 rounded-card border border-edge/70 bg-surface p-2 transition-colors duration-120 focus-within:border-ink"
       >
         <GivenChips given={given} />
-        <div className="flex items-end gap-2">
+        <div className="flex items-end gap-1">
           {mayAsk ? <AddPictures given={given} /> : null}
           <textarea
             ref={field}

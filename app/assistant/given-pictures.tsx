@@ -170,7 +170,7 @@ export function useWhoSees(): string | null {
 export function TurnPictures({ pictures }: { readonly pictures: Turn["pictures"] }) {
   const t = useTranslations("assistant");
   if (pictures.length === 0) return null;
-  const box = "flex size-24 items-center justify-center overflow-hidden rounded-card bg-well";
+  const box = "flex size-20 items-center justify-center overflow-hidden rounded-card bg-well sm:size-24";
   return (
     <ul aria-label={t("given.chosen")} className="-mb-2 flex max-w-full flex-wrap justify-end gap-2 self-end">
       {pictures.map(({ id, state, thumbhash }) => (
