@@ -3,7 +3,9 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { JobView } from "@atelier/server/jobs";
 import { useJob } from "../../live/hooks.tsx";
 import { hasEnded } from "../../live/store.ts";
+import { expansionOf } from "../expand/frame.ts";
 import type { Mark } from "../mask/marks.ts";
+import { readSettings } from "../modes/mode-settings.ts";
 import { changeRun, marksOf, type OpenEdit, type Run, withRun, withVersion } from "./state.ts";
 import type { EditStore } from "./store.ts";
 
@@ -32,7 +34,8 @@ function toCandidate(jobId: string, { job, isMissing }: ReturnType<typeof useJob
 }
 
 /** Of the modes whose settings are about the version on the stage, as they are now: to show another version takes them off. */
-const ofVersion = ({ adjust, crop, expand }: OpenEdit["settings"]) => JSON.stringify([adjust, crop, expand]);
+export const ofVersion = ({ adjust, crop, expand }: OpenEdit["settings"]) =>
+  JSON.stringify([adjust, crop, expansionOf(readSettings("expand", expand))]);
 
 const isComing = ({ imageId, isGone }: Candidate) => imageId === null && !isGone;
 
