@@ -109,7 +109,7 @@ export function FilterBar({ search }: { readonly search: string }) {
         operator="order"
         usual="made"
         values={listOrders}
-        className="wide:ms-auto"
+        className="max-wide:order-first wide:ms-auto"
         nameOf={(order) => t(`orders.${order}`)}
       />
     </FilterChips>

@@ -3,7 +3,9 @@ import { useFormatter, useTranslations } from "next-intl";
 import { useState, useSyncExternalStore } from "react";
 import { useFailureToast } from "../ui/failures.ts";
 import { useBoxSize } from "../ui/box-size.ts";
+import { cx } from "../ui/button.tsx";
 import { later } from "../ui/later.tsx";
+import { isByDay } from "../client/search-terms.ts";
 import { DayHeading } from "./day-heading.tsx";
 import { gapPx, mostFirst, type SheetLine, today } from "./layout-rows.ts";
 import type { Row } from "../pictures/justify.ts";
@@ -109,7 +111,8 @@ export function Sheet({ first, part, images, selection, openId, onOpen }: SheetP
         ref={setElement}
         role="group"
         aria-label={t("pictures")}
-        className="relative"
+        // Without the headings of days the first row would touch the filters.
+        className={cx("relative", !isByDay(part.search ?? "") && "mt-2")}
         style={{ height: heightOf(layout, gapPx) }}
       >
         {width > 0 ? null : (first?.tiles ?? <RowsSkeleton className="pt-12" />)}
