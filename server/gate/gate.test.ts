@@ -90,6 +90,22 @@ test("a result that is no whole picture is left out, and says so of itself where
   expect(await admit(damaged, green)).toEqual([{ path: green }]);
 });
 
+test("a damaged picture takes no score away from another that is looked at beside it", async () => {
+  const [damaged, large] = [path.join(folder, "no picture"), path.join(folder, "large")];
+  await writeFile(damaged, "no picture");
+  const pixels = sharp(await readFile(green)).resize(4_000, 4_000, { fit: "fill" });
+  await writeFile(large, await pixels.png({ compressionLevel: 1 }).toBuffer());
+  const looks = [large, damaged, large].map((person) =>
+    admitInputs(gated(), jobOf("outfit_change"), { person }),
+  );
+  const settled = await Promise.allSettled(looks);
+  expect(settled).toMatchObject([
+    { status: "fulfilled" },
+    { status: "rejected", reason: { code: "gate_unavailable" } },
+    { status: "fulfilled" },
+  ]);
+});
+
 test("without the model, with a damaged one or with a file that is no picture nothing passes", async () => {
   const env = { ...opened.services.env, ATELIER_DATA_DIR: folder };
   const services = { ...gated(), env };
