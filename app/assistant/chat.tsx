@@ -14,6 +14,7 @@ import { useAbout, useGivenPictures } from "./given-pictures.tsx";
 import { hasQuestionEnded } from "./conversation.ts";
 import { conversationKeys, useAssistantStatus, useConversation } from "./queries.ts";
 import { type AskedAgain, TurnView } from "./turn.tsx";
+import { unsent, useUnsent } from "../client/unsent.ts";
 
 /** Says what the assistant of this studio cannot do. */
 function StatusNote() {
@@ -97,11 +98,22 @@ const createQuestionSubmission = () =>
     api.assistant.ask.mutate({ ...input, imageIds: [...input.imageIds], idempotencyKey, timeZone }),
   );
 
+/** Whether this part of the page is still there. */
+function useIsShown() {
+  const isShown = useRef(true);
+  useEffect(() => {
+    isShown.current = true;
+    return () => void (isShown.current = false);
+  }, []);
+  return isShown;
+}
+
 /** Asks in a conversation, or begins one. Text and pictures come back when the question was refused. */
 function useAsk({ conversationId, onConversation }: Asking) {
   const queries = useQueryClient();
   const onFailure = useFailureToast();
-  const [text, setText] = useState("");
+  const { text, setText } = useUnsent(conversationId);
+  const isShown = useIsShown();
   const given = useGivenPictures();
   const { setImageIds } = given;
   const imagesTo = useAssistantStatus().data?.picturesTo ?? null;
@@ -124,12 +136,18 @@ function useAsk({ conversationId, onConversation }: Asking) {
     onSuccess: (asked) => {
       if (asked === undefined) return;
       const { conversationId: id } = asked;
+      // What was written meanwhile is for the conversation that has begun, unless another one is on the page.
+      if (id !== conversationId && isShown.current) {
+        const meanwhile = unsent.get(conversationId);
+        unsent.set(conversationId, () => "");
+        unsent.set(id, () => meanwhile);
+      }
       void queries.invalidateQueries({ queryKey: conversationKeys.one(id) });
       void queries.invalidateQueries({ queryKey: conversationKeys.list });
       if (id !== conversationId) onConversation(id);
     },
     onError: (error, question) => {
-      setText((newer) => (newer === "" ? question.text : `${question.text}\n${newer}`));
+      unsent.set(conversationId, (newer) => (newer === "" ? question.text : `${question.text}\n${newer}`));
       setImageIds((newer) => (newer.length === 0 ? question.imageIds : newer));
       onFailure(error);
     },

@@ -16,6 +16,8 @@ export const draftKeys = {
   /** Ids of the pictures that are edited together, and what is done to them. */
   several: "atelier-several",
   recipe: "atelier-recipe",
+  /** Questions to the assistant, by their conversation. */
+  questions: "atelier-questions",
   /** What was chosen in the palette of commands. */
   palette: "atelier-palette",
   /** Whether the user of this browser has an account. */

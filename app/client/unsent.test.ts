@@ -1,0 +1,50 @@
+import { beforeEach, expect, test, vi } from "vitest";
+import { draftKeys, forgetDrafts } from "./leaving.ts";
+
+/** A browser with this in its storage, in which the page has just been loaded. */
+async function load(stored?: string) {
+  const items = new Map(stored === undefined ? [] : [[draftKeys.questions as string, stored]]);
+  vi.stubGlobal("localStorage", {
+    getItem: (key: string) => items.get(key) ?? null,
+    setItem: (key: string, text: string) => void items.set(key, text),
+    removeItem: (key: string) => void items.delete(key),
+  });
+  vi.resetModules();
+  const { unsent } = await import("./unsent.ts");
+  return { unsent, items };
+}
+
+beforeEach(() => vi.unstubAllGlobals());
+
+test("words that are not asked yet are kept by conversation, over a reload, until they are asked", async () => {
+  const { unsent, items } = await load();
+  unsent.set("one", () => "What did we");
+  unsent.set(null, () => "Make a");
+  expect([unsent.get("one"), unsent.get(null), unsent.get("two")]).toEqual(["What did we", "Make a", ""]);
+  const again = (await load(items.get(draftKeys.questions))).unsent;
+  again.set("one", (now) => `${now} try?`);
+  expect([again.get("one"), again.get(null)]).toEqual(["What did we try?", "Make a"]);
+  again.set("one", () => "");
+  again.set(null, () => "");
+  expect(items.size).toBe(1);
+  expect((await load(JSON.stringify([]))).unsent.get("one")).toBe("");
+});
+
+test("the words of many conversations do not pile up, and a sign-out forgets them", async () => {
+  const { unsent, items } = await load();
+  for (let at = 0; at < 50; at += 1) unsent.set(`talk ${at}`, () => `words ${at}`);
+  unsent.set("talk 35", (now) => `${now}!`);
+  expect([unsent.get("talk 10"), unsent.get("talk 35"), unsent.get("talk 49")]).toEqual([
+    "",
+    "words 35!",
+    "words 49",
+  ]);
+  expect(JSON.parse(items.get(draftKeys.questions) ?? "")).toHaveLength(20);
+  forgetDrafts(localStorage);
+  expect(items.size).toBe(0);
+});
+
+test.each(["{", "null", '{"a":1}', '[["one"],["two",2],3]'])("a stored %s holds no words", async (stored) => {
+  const { unsent } = await load(stored);
+  expect([unsent.get("one"), unsent.get("two")]).toEqual(["", ""]);
+});

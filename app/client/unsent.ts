@@ -1,0 +1,53 @@
+"use client";
+import { useCallback, useSyncExternalStore } from "react";
+import { draftKeys, readDraft, writeDraft } from "./leaving.ts";
+import { createListeners } from "../ui/listeners.ts";
+
+/** Conversations of which the words are kept; the one that was written in longest ago is forgotten first. */
+const mostKept = 20;
+
+const isPair = (value: unknown): value is [string, string] =>
+  Array.isArray(value) && value.length === 2 && value.every((part) => typeof part === "string");
+
+function readStored(): [string, string][] {
+  try {
+    const stored: unknown = JSON.parse(readDraft(draftKeys.questions) ?? "[]");
+    return Array.isArray(stored) ? stored.filter(isPair) : [];
+  } catch {
+    return [];
+  }
+}
+
+const listeners = createListeners();
+let kept: Map<string, string> | null = null;
+
+const all = () => (kept ??= new Map(readStored()));
+const nameOf = (conversationId: string | null) => conversationId ?? "new";
+
+function get(conversationId: string | null): string {
+  return all().get(nameOf(conversationId)) ?? "";
+}
+
+/** The words of questions that are not asked yet, by their conversation: they survive the sheet, another page and a reload. */
+export const unsent = {
+  get,
+  set(conversationId: string | null, change: (now: string) => string): void {
+    const text = change(get(conversationId));
+    all().delete(nameOf(conversationId));
+    if (text !== "") all().set(nameOf(conversationId), text);
+    for (const name of [...all().keys()].slice(0, -mostKept)) all().delete(name);
+    writeDraft(draftKeys.questions, JSON.stringify([...all()]));
+    listeners.notify();
+  },
+};
+
+/** The words in the field of a conversation; null for a new one. */
+export function useUnsent(conversationId: string | null) {
+  const text = useSyncExternalStore(
+    listeners.watch,
+    () => get(conversationId),
+    () => "",
+  );
+  const setText = useCallback((next: string) => unsent.set(conversationId, () => next), [conversationId]);
+  return { text, setText };
+}
