@@ -62,19 +62,20 @@ test("a task that fails leaves the others of its child alone, and the next order
 });
 
 test("where a child ends under several orders, those that did not end it are answered by another one", async () => {
-  const [bad, ...others] = ["end go", "one go", "two go"].map((task) => ask(task));
+  const [bad, ...others] = ["end go", "one later", "two later"].map((task) => ask(task));
   bad?.catch(() => undefined);
-  await goOn("go", "end go", "one go", "two go");
+  await goOn("go", "end go", "one later", "two later");
   await expect(bad).rejects.toThrow("ended");
+  await goOn("later");
   expect(await Promise.all(others)).toEqual([2, 2]);
 });
 
 test("an order that waits for another child is left at once by an abort, with its reason", async () => {
   const stop = new AbortController();
-  const orders = ["end go", "long never", "last go"].map((task) =>
+  const orders = ["end go", "long never", "last never"].map((task) =>
     ask(task, stop.signal).catch((error: unknown) => error),
   );
-  await goOn("go", "end go", "long never", "last go");
+  await goOn("go", "end go", "long never", "last never");
   await rm(path.join(folder, "long never"));
   await goOn("again", "long never");
   const reason = new Error("cancelled");
@@ -92,7 +93,7 @@ test("a child that hangs is replaced once an order has waited long for it, and o
   expect(await ask("next")).toBe(0);
   for (const number of [1, 2]) {
     const limits = Array.from({ length: 4 }, () => new AbortController());
-    const hanging = limits.map(({ signal }, at) => ask(at === 0 ? "hang" : "behind", signal));
+    const hanging = limits.map(({ signal }, at) => ask(at === 0 ? "hang" : "behind never", signal));
     for (const one of hanging) one.catch(() => undefined);
     await goOn("again", "hang");
     await rm(path.join(folder, "hang"));
