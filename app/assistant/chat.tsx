@@ -83,6 +83,11 @@ interface Asking {
   readonly onConversation: (id: string) => void;
 }
 
+interface Asked extends AskedAgain {
+  /** It comes from the field; one that is asked again leaves alone what is being written there. */
+  readonly isTyped: boolean;
+}
+
 interface QuestionInput extends AskedAgain {
   /** Who was told to see the pictures. */
   readonly imagesTo?: string;
@@ -119,7 +124,7 @@ function useAsk({ conversationId, onConversation }: Asking) {
   const imagesTo = useAssistantStatus().data?.picturesTo ?? null;
   const [submission] = useState(createQuestionSubmission);
   const { mutate, isPending, data } = useMutation({
-    mutationFn: async ({ text: words, imageIds }: AskedAgain) => {
+    mutationFn: async ({ text: words, imageIds }: Asked) => {
       const input: QuestionInput = {
         text: words,
         imageIds,
@@ -129,7 +134,8 @@ function useAsk({ conversationId, onConversation }: Asking) {
       const [asked] = await submission.send([input]);
       return asked;
     },
-    onMutate: () => {
+    onMutate: ({ isTyped }) => {
+      if (!isTyped) return;
       setText("");
       setImageIds([]);
     },
@@ -147,9 +153,11 @@ function useAsk({ conversationId, onConversation }: Asking) {
       if (id !== conversationId) onConversation(id);
     },
     onError: (error, question) => {
+      onFailure(error);
+      // One that was asked again stands in the talk.
+      if (!question.isTyped) return;
       unsent.set(conversationId, (newer) => (newer === "" ? question.text : `${question.text}\n${newer}`));
       setImageIds((newer) => (newer.length === 0 ? question.imageIds : newer));
-      onFailure(error);
     },
   });
   return { text, setText, given, ask: mutate, isPending, askedId: data?.runId ?? null };
@@ -205,18 +213,28 @@ export function Chat({ conversationId, onConversation, isInSheet = false, classN
   const isEmpty = conversationId === null && !isPending && askedId === null;
   const { end, follow } = useStickToEnd(isEmpty);
   const send = useCallback(
-    (question: AskedAgain) => {
+    (question: Asked) => {
       follow();
       ask(question);
     },
     [ask, follow],
+  );
+  const { setImageIds } = given;
+  const repeat = useCallback(
+    ({ text: words, imageIds }: AskedAgain) => {
+      if (imageIds.length === 0) return send({ text: words, imageIds, isTyped: false });
+      // Who would see its pictures now is said in the field, before it is sent.
+      unsent.set(conversationId, (now) => (now.trim() === "" ? words : `${words}\n${now}`));
+      setImageIds(imageIds);
+    },
+    [conversationId, send, setImageIds],
   );
   return (
     <div className={cx("flex min-w-0 flex-col", className)}>
       <div className="flex flex-1 flex-col gap-8 pt-2 pb-6">
         <StatusNote />
         {isEmpty ? <Welcome onPick={setText} /> : null}
-        <Talk query={query} onRepeat={send} />
+        <Talk query={query} onRepeat={repeat} />
         <div ref={end} className="scroll-mb-48" />
       </div>
       <div
@@ -229,7 +247,7 @@ export function Chat({ conversationId, onConversation, isInSheet = false, classN
           text={text}
           onText={setText}
           given={given}
-          onAsk={() => send({ text: text.trim(), imageIds: given.imageIds })}
+          onAsk={() => send({ text: text.trim(), imageIds: given.imageIds, isTyped: true })}
           onStop={open === null ? null : () => stop.mutate(open.id)}
           isBusy={isPending}
           isAnswering={isPending || isUnseen || open !== null}

@@ -56,11 +56,13 @@ export function Composer({
   const t = useTranslations("assistant");
   const field = useRef<HTMLTextAreaElement>(null);
   useFirstText(field, text, onText);
-  const whole = JSON.stringify([text, given.imageIds]);
-  const { waits, wait, keep } = useWaiting(whole, { isAnswering, hasFailed }, onAsk);
   const whoSees = useWhoSees();
+  const hasPictures = given.imageIds.length > 0;
+  // Nor is it asked when its pictures would go to somebody else by then.
+  const whole = JSON.stringify([text, given.imageIds, hasPictures ? whoSees : null]);
+  const { waits, wait, keep } = useWaiting(whole, { isAnswering, hasFailed }, onAsk);
   // Not before the page has said who sees them.
-  const mayGive = given.imageIds.length === 0 || whoSees !== null;
+  const mayGive = !hasPictures || whoSees !== null;
   const canAsk = mayAsk && mayGive && text.trim() !== "" && !given.isUploading;
   useEffect(() => field.current?.focus({ preventScroll: true }), []);
   const enter = () => {
@@ -124,7 +126,7 @@ export function Composer({
         </div>
       </form>
       <p role="status" className="mt-2 text-center text-xs text-quiet">
-        {waits ? t("waits") : given.imageIds.length > 0 ? whoSees : t("mayErr")}
+        {waits ? t("waits") : hasPictures ? whoSees : t("mayErr")}
       </p>
     </>
   );

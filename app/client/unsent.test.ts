@@ -44,6 +44,30 @@ test("the words of many conversations do not pile up, and a sign-out forgets the
   expect(items.size).toBe(0);
 });
 
+test("what another tab has written meanwhile is neither lost nor brought back", async () => {
+  const { unsent, items } = await load();
+  unsent.set("one", () => "asked here");
+  items.set(draftKeys.questions, JSON.stringify([["two", "written there"]]));
+  unsent.set("three", () => "written here");
+  expect([unsent.get("one"), unsent.get("two"), unsent.get("three")]).toEqual([
+    "",
+    "written there",
+    "written here",
+  ]);
+  expect(JSON.parse(items.get(draftKeys.questions) ?? "")).toHaveLength(2);
+});
+
+test("where the browser blocks its storage, words are kept as long as the tab", async () => {
+  const { unsent } = await load();
+  const refuse = () => {
+    throw new DOMException("blocked", "SecurityError");
+  };
+  vi.stubGlobal("localStorage", { getItem: refuse, setItem: refuse, removeItem: refuse });
+  unsent.set("one", () => "What did");
+  unsent.set("two", () => "Make a");
+  expect([unsent.get("one"), unsent.get("two")]).toEqual(["What did", "Make a"]);
+});
+
 test.each(["{", "null", '{"a":1}', '[["one"],["two",2],3]'])("a stored %s holds no words", async (stored) => {
   const { unsent } = await load(stored);
   expect([unsent.get("one"), unsent.get("two")]).toEqual(["", ""]);

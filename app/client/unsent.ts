@@ -20,8 +20,32 @@ function readStored(): [string, string][] {
 
 const listeners = createListeners();
 let kept: Map<string, string> | null = null;
+/** What the storage held when it was read or written last; null also where the browser blocks it. */
+let seen: string | null = null;
 
-const all = () => (kept ??= new Map(readStored()));
+function all(): Map<string, string> {
+  if (kept !== null) return kept;
+  seen = readDraft(draftKeys.questions);
+  kept = new Map(readStored());
+  return kept;
+}
+
+/** Another tab may have written meanwhile. */
+function readAnew(): void {
+  if (readDraft(draftKeys.questions) === seen) return;
+  kept = null;
+  listeners.notify();
+}
+
+function watch(listener: () => void): () => void {
+  const leaving = new AbortController();
+  const stop = listeners.watch(listener);
+  window.addEventListener("storage", readAnew, { signal: leaving.signal });
+  return () => {
+    leaving.abort();
+    stop();
+  };
+}
 const nameOf = (conversationId: string | null) => conversationId ?? "new";
 
 function get(conversationId: string | null): string {
@@ -32,11 +56,13 @@ function get(conversationId: string | null): string {
 export const unsent = {
   get,
   set(conversationId: string | null, change: (now: string) => string): void {
+    readAnew();
     const text = change(get(conversationId));
     all().delete(nameOf(conversationId));
     if (text !== "") all().set(nameOf(conversationId), text);
     for (const name of [...all().keys()].slice(0, -mostKept)) all().delete(name);
     writeDraft(draftKeys.questions, JSON.stringify([...all()]));
+    seen = readDraft(draftKeys.questions);
     listeners.notify();
   },
 };
@@ -44,7 +70,7 @@ export const unsent = {
 /** The words in the field of a conversation; null for a new one. */
 export function useUnsent(conversationId: string | null) {
   const text = useSyncExternalStore(
-    listeners.watch,
+    watch,
     () => get(conversationId),
     () => "",
   );

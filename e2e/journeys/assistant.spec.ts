@@ -86,8 +86,12 @@ test("B6 pictures are given to a question, opened from the talk, and asked about
   await expect(turn.getByRole("button", { name: "Copy the answer" })).toBeVisible();
   expect(await findBarriers(page)).toEqual([]);
 
-  await test.step("asked again, it has its pictures", async () => {
+  await test.step("asked again, it has its pictures, of which the field says first who sees them", async () => {
     await turn.getByRole("button", { name: "Ask again" }).click();
+    await expect(given.getByRole("img")).toHaveCount(1);
+    await expect(page.getByText("The model cannot see pictures")).toBeVisible();
+    await expect(question).toHaveValue("What is on it?");
+    await page.getByRole("button", { name: "Ask", exact: true }).click();
     await expect(turn).toHaveCount(2);
     await expect(turn.last().getByRole("link", { name: "Open the picture" })).toBeVisible();
   });
