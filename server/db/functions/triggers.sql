@@ -122,11 +122,15 @@ begin
 end
 $$;
 
--- Whether a job turns or mirrors a picture and cuts nothing off: what it makes is the same picture.
+-- Whether a job turns or mirrors a picture and cuts nothing off: what it makes is the same picture, unless that one was deleted meanwhile. The
+-- result of an ephemeral job goes with the job, so it gets nothing that would keep it.
 create or replace function only_turns(p_job uuid) returns boolean language sql stable as $$
   select exists (
-    select from jobs where id = p_job and kind = 'crop' and not params ?| array['rect', 'shape']
-      and coalesce((params ->> 'angle')::float8, 0) = 0)
+    select from jobs
+    join job_inputs link on link.job_id = jobs.id and link.role = 'image'
+    join images source on source.id = link.image_id and source.deleted_at is null
+    where jobs.id = p_job and jobs.kind = 'crop' and jobs.retention = 'keep' and not jobs.params ?| array['rect', 'shape']
+      and coalesce((jobs.params ->> 'angle')::float8, 0) = 0)
 $$;
 
 -- Puts a result on the stack of the picture that it was made of, else on that of its batch. A picture that was only turned stands where it
@@ -158,7 +162,8 @@ begin
 end $$;
 
 -- What `put_on_stack` cannot do, as it runs before the picture is there: tags and boards of a picture that was only turned. The boards are
--- locked as by `addToBoard`: a sharing that ends comes before, or takes the turned picture off as well.
+-- locked as by `addToBoard`: a sharing that ends comes before, or takes the turned picture off as well. On a board of another person the
+-- owner must still be allowed to put pictures, as in `isSharedWith`.
 create or replace function keep_places() returns trigger language plpgsql as $$
 begin
   if current_setting('atelier.is_loading', true) = 'on' or not only_turns(new.job_id) then return null; end if;
@@ -171,8 +176,12 @@ begin
     where link.job_id = new.job_id and link.role = 'image')
   order by id for update;
   insert into board_images (board_id, image_id, added_at)
-  select had.board_id, new.id, had.added_at from job_inputs link join board_images had on had.image_id = link.image_id
-  where link.job_id = new.job_id and link.role = 'image'
+  select had.board_id, new.id, had.added_at
+  from job_inputs link join board_images had on had.image_id = link.image_id join boards on boards.id = had.board_id
+  where link.job_id = new.job_id and link.role = 'image' and (boards.owner_id = new.owner_id or boards.removed_at is null
+    and exists (select from board_members m where m.board_id = boards.id and m.user_id = new.owner_id and m."right" = 'add')
+    and not exists (select from users u
+      where u.id = boards.owner_id and u.banned and (u.ban_expires is null or u.ban_expires > now())))
   on conflict do nothing;
   return null;
 end $$;

@@ -1,0 +1,117 @@
+import { addUser } from "@atelier/testing/pictures";
+import { createTestServices, type TestServices } from "@atelier/testing/services";
+import { eq, sql } from "drizzle-orm";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { schema } from "../db/index.ts";
+import { getImage, purgeImages } from "../images/index.ts";
+import { newId } from "../platform/index.ts";
+
+const { boardImages, boardMembers, boards, images, jobs, users } = schema;
+
+let opened: TestServices;
+let ownerId: string;
+let source: string;
+let tagId: string;
+
+beforeAll(async () => {
+  opened = await createTestServices();
+});
+beforeEach(async () => {
+  const { db } = opened.services;
+  ownerId = await addUser(opened.services);
+  tagId = newId();
+  source = await addPicture({
+    title: "Lake",
+    rating: 4,
+    starred: true,
+    createdAt: new Date("2016-07-02T10:00:00Z"),
+  });
+  await db.insert(schema.tags).values({ id: tagId, ownerId, name: "lake", key: "lake" });
+  await db.insert(schema.imageTags).values({ tagId, imageId: source });
+});
+afterAll(() => opened.close());
+
+async function addPicture(facts: Partial<typeof images.$inferInsert> = {}): Promise<string> {
+  const id = newId();
+  const file = { mime: "image/png", widthPx: 1, heightPx: 1, sizeBytes: 1, thumbhash: "" };
+  await opened.services.db
+    .insert(images)
+    .values({ id, ownerId, role: "upload", storageKey: id, storedSha256: id, ...file, ...facts });
+  return id;
+}
+
+/** A board of another person, or of the picture's owner, with the picture on it. */
+async function addBoard(of: string, right?: "add" | "see"): Promise<string> {
+  const { db } = opened.services;
+  const id = newId();
+  await db.insert(boards).values({ id, ownerId: of, name: id, key: id });
+  await db.insert(boardImages).values({ boardId: id, imageId: source });
+  if (right) await db.insert(boardMembers).values({ boardId: id, userId: ownerId, right });
+  return id;
+}
+
+async function turn(facts: Partial<typeof jobs.$inferInsert> = {}) {
+  const { services } = opened;
+  const { db } = services;
+  const jobId = newId();
+  const place = { tier: 1, queue: "cpu-light", engine: "local", need: "local/crop" } as const;
+  await db.insert(jobs).values({
+    id: jobId,
+    ownerId,
+    kind: "crop",
+    status: "completed",
+    params: { turns: 1 },
+    ...place,
+    ...facts,
+  });
+  await db.insert(schema.jobInputs).values({ jobId, role: "image", imageId: source });
+  const id = await addPicture({ role: "result", jobId });
+  const on = await db
+    .select({ id: boardImages.boardId })
+    .from(boardImages)
+    .where(eq(boardImages.imageId, id));
+  return { id, jobId, on: on.map((board) => board.id), view: await getImage(services, { ownerId, id }) };
+}
+
+test("a turned picture comes onto those boards alone that its owner may put pictures on", async () => {
+  const { db } = opened.services;
+  const [other, suspended] = [await addUser(opened.services), await addUser(opened.services)];
+  const allowed = [await addBoard(ownerId), await addBoard(other, "add")];
+  const removed = await addBoard(other, "add");
+  await addBoard(other, "see");
+  await addBoard(other);
+  await addBoard(suspended, "add");
+  await db
+    .update(boards)
+    .set({ removedAt: sql`now()` })
+    .where(eq(boards.id, removed));
+  await db.update(users).set({ banned: true }).where(eq(users.id, suspended));
+  expect((await turn()).on.toSorted()).toEqual(allowed.toSorted());
+  const yesterday = sql`now() - interval '1 day'`;
+  await db.update(users).set({ banExpires: yesterday }).where(eq(users.id, suspended));
+  expect((await turn()).on).toHaveLength(3);
+});
+
+test("what an ephemeral turn makes has nothing that keeps it when its job goes", async () => {
+  const { services } = opened;
+  await addBoard(ownerId);
+  const { id, jobId, on, view } = await turn({ retention: "ephemeral" });
+  expect(view).toMatchObject({ title: "", rating: 0, starred: false, tags: [] });
+  expect(on).toEqual([]);
+  await services.db.delete(jobs).where(eq(jobs.id, jobId));
+  expect(await purgeImages(services, [id])).toBe(1);
+  expect(await services.db.$count(images, eq(images.id, source))).toBe(1);
+});
+
+test("a picture that was deleted while it was turned gives neither its marks nor its places to the result", async () => {
+  const { db } = opened.services;
+  await addBoard(ownerId);
+  await db
+    .update(images)
+    .set({ deletedAt: sql`now()` })
+    .where(eq(images.id, source));
+  const { on, view } = await turn();
+  expect(view).toMatchObject({ title: "", rating: 0, starred: false, tags: [], stackId: source });
+  expect(Date.parse(view.createdAt)).toBeGreaterThan(Date.now() - 60_000);
+  expect(on).toEqual([]);
+});
