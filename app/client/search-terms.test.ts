@@ -36,5 +36,13 @@ test("an order is taken out of what is found, and says whether the list goes by 
     false,
   ]);
   expect(["", "order:oldest", "order:added", "order:x"].map(isByDay)).toEqual([true, true, false, true]);
+  const near = [
+    "near:dog",
+    "near:dog order:oldest",
+    "similar:0198c5a0-0000-7000-8000-000000000001 order:made",
+    "-near:dog order:oldest",
+  ];
+  expect(near.map(isNewestFirst)).toEqual([false, false, false, false]);
+  expect(near.map(isByDay)).toEqual([false, false, false, true]);
   expect(["board:a order:oldest", "board:a red"].map(isBoardAlone)).toEqual([true, false]);
 });

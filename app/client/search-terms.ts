@@ -15,10 +15,12 @@ export const isByMeaning = (search: string) =>
 const orderOfSearch = (search: string): ListOrder | null => orderOf(parseSearch(search));
 
 /** Whether a list begins at the newest picture, so that its months and jumps are those of the timeline. */
-export const isNewestFirst = (search: string) => ["made", null].includes(orderOfSearch(search));
+export const isNewestFirst = (search: string) =>
+  !isByMeaning(search) && ["made", null].includes(orderOfSearch(search));
 
 /** Whether a list goes from day to day. */
-export const isByDay = (search: string) => isNewestFirst(search) || orderOfSearch(search) === "oldest";
+export const isByDay = (search: string) =>
+  isNewestFirst(search) || (!isByMeaning(search) && orderOfSearch(search) === "oldest");
 
 /** What a search finds, in no order of its own; undefined where that is everything. */
 export function withoutOrder(search: string | undefined): string | undefined {

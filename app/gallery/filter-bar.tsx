@@ -5,7 +5,7 @@ import Link from "next/link";
 import type { ReactNode } from "react";
 import { listOrders } from "@atelier/server/search-query";
 import { jobKindOrder } from "../client/kinds.ts";
-import { hasTerm, toggleTerm } from "../client/search-terms.ts";
+import { hasTerm, isByMeaning, toggleTerm } from "../client/search-terms.ts";
 import { cx } from "../ui/button.tsx";
 import { FilterChips, useSearchFilter } from "../parts/filters.tsx";
 import { Chip, chipStyle } from "../ui/display.tsx";
@@ -103,15 +103,18 @@ export function FilterBar({ search }: { readonly search: string }) {
         <Copy aria-hidden />
         {t("duplicates")}
       </Link>
-      <MenuChip
-        search={search}
-        label={t("orders.made")}
-        operator="order"
-        usual="made"
-        values={listOrders}
-        className="max-wide:order-first wide:ms-auto"
-        nameOf={(order) => t(`orders.${order}`)}
-      />
+      {/* What is near in meaning has no other order. */}
+      {isByMeaning(search) ? null : (
+        <MenuChip
+          search={search}
+          label={t("orders.made")}
+          operator="order"
+          usual="made"
+          values={listOrders}
+          className="max-wide:order-first wide:ms-auto"
+          nameOf={(order) => t(`orders.${order}`)}
+        />
+      )}
     </FilterChips>
   );
 }
