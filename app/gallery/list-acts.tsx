@@ -16,6 +16,27 @@ import type { GalleryWindow } from "./window.ts";
 /** So many pictures are chosen at once at the most: each is held by the page, and sent with what is done to all. */
 const mostChosen = 5_000;
 
+/**
+ * What the pages have besides what is chosen, up to so many together; null where they have more. Nothing comes twice: it may have
+ * been taken out of the selection meanwhile.
+ */
+export async function* unchosenOf<Image extends Pick<ListedImage, "stackId">>(
+  pages: AsyncIterable<readonly Image[]>,
+  chosen: readonly Image[],
+  most: number,
+): AsyncGenerator<readonly Image[] | null> {
+  const known = new Set(chosen.map(({ stackId }) => stackId));
+  for await (const page of pages) {
+    const others = page.filter(({ stackId }) => !known.has(stackId));
+    const added = others.slice(0, Math.max(0, most - known.size));
+    for (const { stackId } of added) known.add(stackId);
+    yield added;
+    if (added.length === others.length) continue;
+    yield null;
+    return;
+  }
+}
+
 type Part = Pick<GalleryWindow, "isFromNewest" | "isToOldest" | "search">;
 
 /** Chooses all pictures of the list, of which those that are read are chosen already; ends once nothing is chosen any more. */
@@ -28,25 +49,20 @@ function useChooseUnread({ isFromNewest, isToOldest, search }: Part, selection: 
     if (isNothing) reading.current?.abort();
   }, [isNothing]);
   useEffect(() => () => reading.current?.abort(), [search]);
-  const read = async ({ signal }: AbortController) => {
-    let chosen = 0;
-    for await (const items of pagesOf({ search: search || undefined }, signal)) {
+  const read = async ({ signal }: AbortController, listed: readonly ListedImage[]) => {
+    const pages = pagesOf({ search: search || undefined }, signal);
+    for await (const added of unchosenOf(pages, listed, mostChosen)) {
       if (signal.aborted) return;
-      const room = mostChosen - chosen;
-      const added = items.slice(0, room);
-      selection.choose((before) => [...before, ...added]);
-      chosen += added.length;
-      if (items.length <= room) continue;
-      toastDone(t("mostChosen", { count: mostChosen }));
-      return;
+      if (added === null) toastDone(t("mostChosen", { count: mostChosen }));
+      else selection.choose((before) => [...before, ...added]);
     }
   };
-  return () => {
+  return (listed: readonly ListedImage[]) => {
     reading.current?.abort();
     if (isFromNewest && isToOldest) return;
     const now = new AbortController();
     reading.current = now;
-    read(now).catch((error: unknown) => {
+    read(now, listed).catch((error: unknown) => {
       if (!now.signal.aborted) showFailure(error);
     });
   };
@@ -97,7 +113,7 @@ export function ListActs({ part, selection }: Props) {
     () =>
       connect({
         remove,
-        chooseUnread: () => chooseUnread(),
+        chooseUnread: (listed) => chooseUnread(listed),
         star: (images) => star({ images, value: images.some(({ starred }) => !starred) }),
         rate: (images, value) => rate({ images, value }),
         turn: (images, turns) =>

@@ -114,8 +114,8 @@ interface Acts {
   readonly rate: (images: readonly ListedImage[], rating: number) => void;
   readonly remove: (images: readonly ListedImage[]) => void;
   readonly turn: (images: readonly ListedImage[], turns: 1 | 3) => void;
-  /** Chooses also what the list has not read. */
-  readonly chooseUnread: () => void;
+  /** Chooses also what the list has not read; what it has is chosen already. */
+  readonly chooseUnread: (listed: readonly ListedImage[]) => void;
 }
 
 function useActs() {
@@ -234,7 +234,7 @@ export function useSelection({ part, isReading, isInFront }: SelectionInput): Se
       },
       "Control+a": () => {
         choose(() => stacks.map(({ id, image }) => [id, image] as const));
-        ask(({ chooseUnread }) => chooseUnread());
+        ask(({ chooseUnread }) => chooseUnread(images));
       },
     };
     const press = (event: KeyboardEvent) => {
@@ -250,6 +250,6 @@ export function useSelection({ part, isReading, isInFront }: SelectionInput): Se
     };
     window.addEventListener("keydown", press);
     return () => window.removeEventListener("keydown", press);
-  }, [ask, choose, isInFront, selection, stacks, toggle]);
+  }, [ask, choose, images, isInFront, selection, stacks, toggle]);
   return selection;
 }
