@@ -5,7 +5,8 @@ import type { ImageView } from "@atelier/server/images";
 import { createListeners } from "../ui/listeners.ts";
 
 /** What lists must know of changes, apart from what makes them, whose code comes later. */
-export type Change = (image: ImageView) => ImageView;
+type Changed = ImageView & { readonly stackSize?: number | null };
+export type Change = (image: Changed) => Changed;
 const changes = createListeners<[ids: ReadonlySet<string>, change: Change]>();
 
 /** Tells what changes in pictures, for who holds some that no list has; returns how to stop. */

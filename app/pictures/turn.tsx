@@ -1,5 +1,5 @@
 "use client";
-import { useQueryClient } from "@tanstack/react-query";
+import { type InvalidateOptions, useQueryClient } from "@tanstack/react-query";
 import { RotateCcw, RotateCw } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useCallback, useEffect, useRef, useState } from "react";
@@ -11,9 +11,10 @@ import { createBatchSubmission, submitBatch } from "../client/submit/batch.ts";
 import { createJobSubmission, submitAgreed } from "../client/submit/job.ts";
 import { hasEnded, live } from "../live/store.ts";
 import { MenuItem } from "../ui/overlays.tsx";
-import { useFailureToast } from "../ui/failures.ts";
+import { failureOf, useFailureToast } from "../ui/failures.ts";
 import { toastFailure, toastWithUndo } from "../ui/toasts.tsx";
-import { callFor, chunksOf } from "./actions.tsx";
+import { callFor } from "./actions.tsx";
+import { tellChange } from "./changes.ts";
 
 /** Quarter turns clockwise: to the right once, or to the left, which is three times to the right. */
 export type Turns = 1 | 3;
@@ -21,17 +22,78 @@ export type Turns = 1 | 3;
 /** Presses that follow one another within this time are one turn. */
 const collectMs = 350;
 
+/** A picture that is being turned. Each id that it has had leads to it until the lists have been read again. */
+interface Line {
+  now: string;
+  /** The end of what was asked of it last. */
+  busy: Promise<unknown>;
+  holders: number;
+  readonly ids: Set<string>;
+}
+const lines = new Map<string, Line>();
+
+/** The picture that this one has become, or becomes; to be let go. */
+export function holdLine(id: string): Line {
+  const line = lines.get(id) ?? { now: id, busy: Promise.resolve(), holders: 0, ids: new Set([id]) };
+  line.holders += 1;
+  lines.set(id, line);
+  return line;
+}
+
+export function letGo(held: readonly Line[]): void {
+  for (const line of held) {
+    line.holders -= 1;
+    if (line.holders > 0) continue;
+    for (const id of line.ids) lines.delete(id);
+  }
+}
+
+/** Does something with pictures that are held once all that was asked of them before is done, and lets them go. */
+export async function inLine<T>(held: readonly Line[], work: () => Promise<T>): Promise<T> {
+  const made = Promise.all(held.map(({ busy }) => busy)).then(work);
+  const ended = made.catch(() => undefined);
+  for (const line of held) line.busy = ended;
+  try {
+    return await made;
+  } finally {
+    letGo(held);
+  }
+}
+
+interface Turned {
+  readonly fromId: string;
+  readonly toId: string;
+}
+
+/** Leads to what became of pictures, also for who holds some that no list has; `by` as many of their stacks. */
+export function tellTurned(turned: readonly Turned[], by: 1 | -1): void {
+  const toIds = new Map(turned.map(({ fromId, toId }) => [fromId, toId]));
+  for (const [fromId, toId] of toIds) {
+    const line = lines.get(fromId);
+    if (line?.now !== fromId) continue;
+    line.now = toId;
+    lines.set(toId, line);
+    line.ids.add(toId);
+  }
+  tellChange(new Set(toIds.keys()), (image) => ({
+    ...image,
+    id: toIds.get(image.id) ?? image.id,
+    stackSize: (image.stackSize ?? 1) + by,
+  }));
+}
+
 interface Asked {
-  readonly ids: readonly string[];
+  readonly held: readonly Line[];
   readonly turns: number;
 }
 
 /** Adds a press to what was asked for before, which is null where that was about other pictures. */
-export function collectTurns(before: Asked | null, ids: readonly string[], turns: Turns): Asked {
-  return { ids, turns: ((before?.turns ?? 0) + turns) % 4 };
+export function collectTurns(before: Asked | null, held: readonly Line[], turns: Turns): Asked {
+  return { held, turns: ((before?.turns ?? 0) + turns) % 4 };
 }
 
-const isSame = (before: Asked, ids: readonly string[]) => before.ids.join() === ids.join();
+const isSame = (before: Asked, held: readonly Line[]) =>
+  before.held.length === held.length && held.every((line, at) => line === before.held[at]);
 
 /** The job once it has ended, as the live stream tells. */
 function endOf(jobId: string): Promise<JobView> {
@@ -48,11 +110,6 @@ function endOf(jobId: string): Promise<JobView> {
   });
 }
 
-interface Turned {
-  readonly fromId: string;
-  readonly toId: string;
-}
-
 /** What became of each picture; nothing of one whose job failed or was cancelled. */
 function turnedOf(ids: readonly string[], ended: readonly JobView[]): Turned[] {
   return ended.flatMap(({ outputs: [output] }, at) => {
@@ -61,82 +118,128 @@ function turnedOf(ids: readonly string[], ended: readonly JobView[]): Turned[] {
   });
 }
 
+interface Parts {
+  readonly most: number;
+  readonly isStopped: () => boolean;
+  /** Starts the jobs of one part, and returns their ids. */
+  readonly start: (ids: readonly string[]) => Promise<readonly string[]>;
+  /** Ends with the jobs. */
+  readonly follow: (ids: readonly string[], jobIds: readonly string[]) => Promise<void>;
+}
+
+/** One part after the end of the other, since only so many jobs of a user are open at a time; smaller ones where others of theirs are. */
+export async function inParts(ids: readonly string[], { most, isStopped, start, follow }: Parts) {
+  let size = most;
+  for (let at = 0; at < ids.length && !isStopped();) {
+    const part = ids.slice(at, at + size);
+    const jobIds = await start(part).catch((error: unknown) => {
+      if (part.length === 1 || failureOf(error).code !== "quota_exceeded") throw error;
+      return null;
+    });
+    if (jobIds === null) size = Math.floor(part.length / 2);
+    else {
+      at += part.length;
+      await follow(part, jobIds);
+    }
+  }
+}
+
 /** Starts the jobs, as one batch where they are several. */
 function useStart() {
   const t = useTranslations("pictures");
-  const most = useCapabilities()?.limits.maxBatchJobs ?? 1;
   const [submissions] = useState(() => ({ job: createJobSubmission(), batch: createBatchSubmission() }));
-  return async ({ ids, turns }: Asked): Promise<string[]> => {
+  return async (ids: readonly string[], turns: number): Promise<readonly string[]> => {
     const jobs = ids.map((image) => ({ kind: "crop" as const, inputs: { image }, params: { turns } }));
     if (jobs.length === 1) return (await submitAgreed(submissions.job, jobs, freeOnly)).map(({ id }) => id);
-    const jobIds: string[] = [];
-    for (const chunk of chunksOf(jobs, most)) {
-      const input = { title: t("turning", { count: chunk.length }), jobs: chunk };
-      jobIds.push(...(await submitBatch(submissions.batch, { input, shownUsd: 0 })).jobIds);
-    }
-    return jobIds;
+    const input = { title: t("turning", { count: jobs.length }), jobs };
+    return (await submitBatch(submissions.batch, { input, shownUsd: 0 })).jobIds;
   };
+}
+
+/** Those that have ended stay as they are. */
+async function cancelAll(jobIds: readonly string[]): Promise<void> {
+  const open = jobIds.filter((id) => !hasEnded(live.job(id) ?? { status: "pending" }));
+  await Promise.allSettled(open.map((id) => api.jobs.cancel.mutate({ id })));
 }
 
 /**
  * Turns pictures by quarters, with undo: the turned picture is a further version, on top of its stack with the marks of the one before.
  * `onTurned` hears what became of each picture, also after Undo.
  */
-export function useTurn(onTurned?: (fromId: string, toId: string) => void) {
+export function useTurn(onTurned?: (fromId: string, toId: string) => Promise<void>) {
   const t = useTranslations("pictures");
   const queries = useQueryClient();
   const showFailure = useFailureToast();
+  const most = useCapabilities()?.limits.maxBatchJobs ?? 1;
   const start = useStart();
   const asked = useRef<Asked | null>(null);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
 
-  const refresh = (...lists: readonly (readonly unknown[])[]) => {
-    for (const queryKey of [...lists, keys.boards, keys.tags]) void queries.invalidateQueries({ queryKey });
+  /** Ends when the lists have been read: until then a press is for what they show. */
+  const refresh = async (options?: InvalidateOptions) => {
+    for (const queryKey of [keys.boards, keys.tags]) void queries.invalidateQueries({ queryKey });
+    await queries.invalidateQueries({ queryKey: keys.imageLists }, options);
   };
-  const takeBack = async (ids: readonly string[], jobIds: readonly string[]) => {
-    await Promise.allSettled(jobIds.map((id) => api.jobs.cancel.mutate({ id })));
-    const turned = turnedOf(ids, await Promise.all(jobIds.map(endOf)));
-    for (const { fromId, toId } of turned) onTurned?.(toId, fromId);
-    const { failure } = await callFor(
-      turned.map(({ toId }) => toId),
+  const show = async (turned: readonly Turned[]) => {
+    if (onTurned) await Promise.all(turned.map(({ fromId, toId }) => onTurned(fromId, toId)));
+  };
+  const takeBack = async (turned: readonly Turned[]) => {
+    const back = turned.map(({ fromId, toId }) => ({ fromId: toId, toId: fromId }));
+    await show(back);
+    const { done, failure } = await callFor(
+      back.map(({ fromId }) => fromId),
       (some) => api.images.remove.mutate({ ids: some }),
     );
-    refresh(keys.imageLists);
+    const gone = new Set(done);
+    tellTurned(
+      back.filter(({ fromId }) => gone.has(fromId)),
+      -1,
+    );
+    await refresh();
     if (failure) throw failure.error;
   };
-  const runOn = async (ids: readonly string[], turns: number): Promise<readonly Turned[]> => {
-    const jobIds = await start({ ids, turns });
-    toastWithUndo({
-      title: t("turning", { count: jobIds.length }),
-      undoLabel: t("undo"),
-      onUndo: () => void takeBack(ids, jobIds).catch(showFailure),
-    });
-    const ended = await Promise.all(jobIds.map(endOf));
-    const turned = turnedOf(ids, ended);
-    for (const { fromId, toId } of turned) onTurned?.(fromId, toId);
-    const failed = ended.filter(({ status }) => status === "failed").length;
-    if (failed > 0) toastFailure(t("notTurned", { count: failed }));
-    refresh();
-    return turned;
-  };
-  /** A picture that is still being turned is turned further once it is there. */
-  const becoming = useRef(new Map<string, Promise<string>>());
-  const run = async ({ ids, turns }: Asked) => {
-    const sources = Promise.all(ids.map((id) => becoming.current.get(id) ?? Promise.resolve(id)));
-    const made = sources.then((now) => runOn(now, turns));
-    const own = ids.map((id, at) => {
-      const result = Promise.all([sources, made]).then(
-        ([now, turned]) => turned.find(({ fromId }) => fromId === now[at])?.toId ?? now[at] ?? id,
-        () => id,
+  const run = async ({ held, turns }: Asked) => {
+    const ids = held.map(({ now }) => now);
+    const turned: Turned[] = [];
+    let [failed, parts, isStopped] = [0, 0, false];
+    let open: readonly string[] = [];
+    const undo = async () => {
+      isStopped = true;
+      // After the end of what is being turned.
+      const undone = inLine(
+        held.map(({ now }) => holdLine(now)),
+        () => takeBack(turned.splice(0)),
       );
-      becoming.current.set(id, result);
-      return { id, result };
-    });
+      await cancelAll(open);
+      await undone;
+    };
+    const offerUndo = (title: string) =>
+      toastWithUndo({ title, undoLabel: t("undo"), onUndo: () => void undo().catch(showFailure) });
+    const follow = async (part: readonly string[], jobIds: readonly string[]) => {
+      open = jobIds;
+      parts += 1;
+      if (parts === 1) offerUndo(t("turning", { count: ids.length }));
+      if (isStopped) await cancelAll(jobIds);
+      const ended = await Promise.all(jobIds.map(endOf));
+      const now = turnedOf(part, ended);
+      turned.push(...now);
+      failed += ended.filter(({ status }) => status === "failed").length;
+      tellTurned(now, 1);
+      await show(now);
+    };
+    let isWhole = true;
     try {
-      await made;
-    } finally {
-      for (const { id, result } of own) if (becoming.current.get(id) === result) becoming.current.delete(id);
+      await inParts(ids, { most, isStopped: () => isStopped, start: (part) => start(part, turns), follow });
+    } catch (error) {
+      isWhole = false;
+      showFailure(error);
     }
+    if (failed > 0) toastFailure(t("notTurned", { count: failed }));
+    // The first offer of Undo may be gone by now.
+    if (!isStopped && turned.length > 0 && (parts > 1 || !isWhole))
+      offerUndo(t("turned", { count: turned.length }));
+    // Each end has begun to read them.
+    if (parts > 0) await refresh({ cancelRefetch: false });
   };
   const latest = useRef(run);
   useEffect(() => {
@@ -148,12 +251,17 @@ export function useTurn(onTurned?: (fromId: string, toId: string) => void) {
       const begin = () => {
         const order = asked.current;
         asked.current = null;
-        if (order !== null && order.turns > 0) latest.current(order).catch(showFailure);
+        if (order === null) return;
+        if (order.turns === 0) letGo(order.held);
+        else inLine(order.held, () => latest.current(order)).catch(showFailure);
       };
       clearTimeout(timer.current);
+      // At the press: the list shows the turned picture before this begins.
+      const held = ids.map(holdLine);
+      if (asked.current !== null && isSame(asked.current, held)) letGo(held);
       // What was asked of other pictures does not wait for these.
-      if (asked.current !== null && !isSame(asked.current, ids)) begin();
-      asked.current = collectTurns(asked.current, ids, turns);
+      else begin();
+      asked.current = collectTurns(asked.current, held, turns);
       timer.current = setTimeout(begin, collectMs);
     },
     [showFailure],

@@ -109,7 +109,7 @@ function useShowTurned({ currentId, move }: ViewerAddress) {
     const show = () => {
       if (currentId() === fromId) move(toId);
     };
-    void queries.prefetchQuery(imageQuery(toId)).then(show);
+    return queries.prefetchQuery(imageQuery(toId)).then(show);
   };
 }
 
