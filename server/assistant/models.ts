@@ -171,12 +171,27 @@ export function takesPictures({ env, config }: Settings, id: string): boolean {
 /** Of a model that is called on the own network. */
 export const ownNetwork = "own";
 
-/** Who reads what a model is sent: a vendor, the host of a rented server, or nobody outside the own network. */
+const vendorHosts: Readonly<Record<string, Host>> = {
+  "api.anthropic.com": "anthropic",
+  "api.openai.com": "openai",
+};
+
+/** Who reads what a model is sent: a vendor, the host of a gateway or rented server, or nobody outside the own network. */
 export function recipientOf({ env }: Pick<Settings, "env">, id: string): string {
-  const [host, url] = [hostOf(id), env.LLM_BASE_URL];
-  if (host !== "local") return host;
-  if (url === undefined || isOwnNetwork(url, env.ALLOWED_PRIVATE_HOSTS)) return ownNetwork;
-  return new URL(url).hostname;
+  const host = hostOf(id);
+  const url = addressOf(env, host);
+  // Nothing can be sent to an address that is none.
+  if (url === undefined || !URL.canParse(url)) return host === "local" ? ownNetwork : host;
+  if (isOwnNetwork(url, env.ALLOWED_PRIVATE_HOSTS)) return ownNetwork;
+  const { hostname } = new URL(url);
+  return vendorHosts[hostname] ?? hostname;
+}
+
+/** Where models of a host are called; undefined where that is the package's matter alone. */
+export function addressOf(env: Env, host: Host): string | undefined {
+  if (host === "local") return env.LLM_BASE_URL;
+  if (host === "anthropic") return env.ANTHROPIC_BASE_URL;
+  return host === "openai" ? env.OPENAI_BASE_URL : undefined;
 }
 
 const onboardPrefixes = { queryPrefix: "query: ", documentPrefix: "passage: " };

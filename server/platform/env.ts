@@ -93,14 +93,15 @@ const modelNamesInEnv = {
   ANTHROPIC_API_KEY: key.optional(),
   GOOGLE_GENERATIVE_AI_API_KEY: key.optional(),
   OPENAI_API_KEY: key.optional(),
+  /** Gateways instead of the vendor. Not judged: other programs read these names, too. */
+  ANTHROPIC_BASE_URL: text.default("https://api.anthropic.com/v1"),
+  OPENAI_BASE_URL: text.default("https://api.openai.com/v1"),
   /** Any server with the chat API of OpenAI, such as Ollama or llama.cpp, and its key if it wants one. */
   LLM_BASE_URL: openaiUrl.optional(),
   LLM_API_KEY: ownKey.one.optional(),
-  /** Instead of the models of the configuration. */
   LLM_ANALYZER_MODEL: optionalText,
   LLM_RESPONDER_MODEL: optionalText,
   LLM_ARCHIVIST_MODEL: optionalText,
-  /** Vectors for the search in memory; unset: none. */
   LLM_EMBEDDING_MODEL: optionalText,
   /** Describes pictures without words, as local/<model> at LLM_BASE_URL on the own network; unset: none is described. */
   LLM_VISION_MODEL: optionalText,

@@ -16,10 +16,13 @@ let fixture: TestServices;
 let services: Services;
 let paid: Services;
 beforeAll(async () => {
-  // The address of OpenAI is read by its package alone.
-  vi.stubEnv("OPENAI_BASE_URL", llm.url);
   fixture = await createTestServices({
-    env: { ...llm.env, LLM_EMBEDDING_MODEL: "local/simulated", OPENAI_API_KEY: "sk-test" },
+    env: {
+      ...llm.env,
+      LLM_EMBEDDING_MODEL: "local/simulated",
+      OPENAI_API_KEY: "sk-test",
+      OPENAI_BASE_URL: llm.url,
+    },
     config: {
       assistant: {
         retryDelayS: 0.01,
@@ -33,7 +36,6 @@ beforeAll(async () => {
   paid = { ...services, env: { ...services.env, LLM_EMBEDDING_MODEL: "openai/small" } };
 });
 afterAll(async () => {
-  vi.unstubAllEnvs();
   await fixture.close();
   await llm.close();
 });

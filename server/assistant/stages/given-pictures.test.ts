@@ -163,6 +163,7 @@ test("a question has own pictures that are there, at most four, and is the same 
   const { askSchema } = await import("../ask.ts");
   const ids = Array.from({ length: 5 }, () => newId());
   expect(askSchema.safeParse({ text: "?", imageIds: ids }).success).toBe(false);
+  expect(askSchema.safeParse({ text: "?", imagesTo: "o\0wn" }).success).toBe(false);
   expect(askSchema.parse({ text: "?", imageIds: [first, first.toUpperCase()] }).imageIds).toEqual([first]);
   const key = newId();
   const begun = await asked([first], key);
@@ -280,6 +281,24 @@ test("what is too long is asked with fewer pictures, in the end with none", asyn
   const { view, requests } = await askAll("And this?", more);
   expect(requests.map((one) => picturesOf(one).length)).toEqual([2, 1, 0]);
   expect(view).toMatchObject({ status: "completed", parts: [{ type: "unseen" }] });
+});
+
+test.each([
+  ["openai", { OPENAI_BASE_URL: "https://Gate.example.org:8443/v1" }, "gate.example.org"],
+  ["openai", { OPENAI_BASE_URL: "https://api.openai.com/v1/" }, "openai"],
+  ["openai", { OPENAI_BASE_URL: "http://192.168.1.20:4000/v1" }, "own"],
+  ["openai", { OPENAI_BASE_URL: "no address" }, "openai"],
+  ["openai", { ANTHROPIC_BASE_URL: "https://gate.example.org" }, "openai"],
+  ["anthropic", { ANTHROPIC_BASE_URL: "https://gate.example.org" }, "gate.example.org"],
+  ["anthropic", { ANTHROPIC_BASE_URL: "https://api.anthropic.com" }, "anthropic"],
+  ["google", {}, "google"],
+])("pictures for %s with %o are told as seen by %s", async (host, addresses, to) => {
+  const { config } = services;
+  const names = { LLM_RESPONDER_MODEL: `${host}/sim`, LLM_VISION_MODEL: undefined };
+  const key = { ANTHROPIC_API_KEY: "k", OPENAI_API_KEY: "k", GOOGLE_GENERATIVE_AI_API_KEY: "k" };
+  const assistant = { ...config.assistant, takesPictures: [`${host}/`] };
+  const env = { ...services.env, ...names, ...key, ...addresses };
+  expect(await pictureRecipient({ ...services, env, config: { ...config, assistant } })).toBe(to);
 });
 
 test("E4 the price that is reserved holds for the pictures, those of earlier questions too", async () => {

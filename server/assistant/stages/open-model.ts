@@ -10,7 +10,7 @@ import {
 import { embedOnboard } from "../../meaning/index.ts";
 import type { Services } from "../../services.ts";
 import { learnRefused, readModelNote } from "../model-notes.ts";
-import { type Host, hostOf, keyNames } from "../models.ts";
+import { addressOf, type Host, hostOf, keyNames } from "../models.ts";
 import { isFeature } from "./features.ts";
 import { fetchFrom } from "./local-server.ts";
 import { ModelError } from "./model-errors.ts";
@@ -46,7 +46,13 @@ const nameOf = (id: string) => id.slice(id.indexOf("/") + 1);
 
 function optionsOf(env: Env, host: Exclude<Host, "local">) {
   const apiKey = env[keyNames[host]];
-  return { ...(apiKey === undefined ? {} : { apiKey }), fetch: boundedBy(outsideFetch) };
+  const baseURL = addressOf(env, host);
+  return {
+    ...(apiKey === undefined ? {} : { apiKey }),
+    // Else the packages read it from the environment by themselves, and pictures could go to another host than the one named.
+    ...(baseURL === undefined ? {} : { baseURL }),
+    fetch: boundedBy(outsideFetch),
+  };
 }
 
 /** What opening a model needs of a process. */
