@@ -106,6 +106,19 @@ test("a child that hangs is replaced once an order has waited long for it, and o
   }
 });
 
+test("a child that has just answered another order is kept, however old the one is that is given up", async () => {
+  const stop = new AbortController();
+  const old = ask("old never", stop.signal);
+  old.catch(() => undefined);
+  await goOn("again", "old never");
+  const now = performance.now() + 31_000;
+  vi.spyOn(performance, "now").mockReturnValue(now);
+  expect(await ask("other")).toBe(0);
+  stop.abort(new Error("given up"));
+  await expect(old).rejects.toThrow("given up");
+  expect(await ask("next")).toBe(0);
+});
+
 test("an order at the moment at which an idle child is ended gets another one", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   expect(await ask("first")).toBe(0);

@@ -170,13 +170,12 @@ async function send<Task, Result>(
 ): Promise<Result> {
   // The child ends what it has begun. Without a limit, given up questions would hold up all later ones.
   if (child.open >= mostOpen) throw new Error(`The ${title} has too many questions at the moment.`);
-  const sentAtMs = performance.now();
-  if (child.open === 0) child.heardAtMs = sentAtMs;
+  if (child.open === 0) child.heardAtMs = performance.now();
   child.open += 1;
   const { promise, resolve, reject } = Promise.withResolvers<Result>();
   child.waiting.set(order.number, { resolve, reject });
   const onAbort = () => {
-    if (performance.now() - Math.min(sentAtMs, child.heardAtMs) >= silentMs) retire(child);
+    if (performance.now() - child.heardAtMs >= silentMs) retire(child);
     reject(signal.reason);
   };
   signal.addEventListener("abort", onAbort, { once: true });
