@@ -31,7 +31,7 @@ export const askSchema = z.object({
     .transform((ids) => [...new Set(ids.map((id) => id.toLowerCase()))])
     .optional(),
   /** Who the asker was told would see them; no other model is shown them, and none without it. */
-  imagesTo: z.string().max(300).optional(),
+  imagesTo: z.string().max(300).refine(isStorable, "must hold no NUL characters").optional(),
   /** Without one a new conversation begins. */
   conversationId: z.string().optional(),
   /** Makes it one question however often it is sent; the same for no two questions. */
