@@ -1,3 +1,4 @@
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import sharp from "sharp";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -382,10 +383,14 @@ describe("engine", () => {
     const image = await drawPicture(scene.folder, "photo.jpg");
     const mask = await drawMask(scene.folder, { width: 64, height: 64 });
     const { context } = newContext();
+    const damaged = path.join(scene.folder, "damaged.png");
+    await writeFile(damaged, "no picture");
     const runs: [JobKind, EngineTask["inputs"], string][] = [
       ["inpaint", { image, mask }, "mask_size"],
       ["inpaint", { image }, "input_missing"],
-      ["upscale", { image: mask.replace("mask", "nothing") }, "upload_unreadable"],
+      ["upscale", { image: damaged }, "upload_unreadable"],
+      // A file that is not there any more says nothing of the picture.
+      ["upscale", { image: path.join(scene.folder, "nothing.png") }, "ENOENT"],
       ["text_to_image", {}, "no_engine"],
     ];
     for (const [kind, inputs, code] of runs)
