@@ -45,6 +45,27 @@ export function consentIsStored({ ownerId, storedSha256 }: PhotoColumns) {
     and ${consents.storedSha256} = ${storedSha256} and ${consents.statement} = ${adultConsent})`;
 }
 
+interface BatchPlace {
+  readonly batchId: SQLWrapper;
+  readonly position: SQLWrapper;
+}
+
+/**
+ * Whether each photo has its statement on which outfit changes of a place of a batch began; false where it is gone. The results
+ * that they hand on show the same person and have no statement of their own.
+ */
+export function consentOfPlace({ batchId, position }: BatchPlace) {
+  const { batchJobs, batchSteps, images, jobInputs, jobOutputs, jobs } = schema;
+  const isStated = consentIsStored({ ownerId: sql`p.owner_id`, storedSha256: sql`p.stored_sha256` });
+  const here = sql`(select job_id from ${batchJobs} where batch_id = ${batchId} and position = ${position}
+    union all select source_job_id from ${batchSteps} where batch_id = ${batchId} and position = ${position})`;
+  return sql<boolean>`(select coalesce(bool_and(${isStated}), false)
+    from ${jobInputs} i join ${images} p on p.id = i.image_id
+    where i.role = 'person' and i.job_id in ${here} and not exists (
+      select from ${jobOutputs} o join ${jobs} m on m.id = o.job_id and m.kind = 'outfit_change'
+      where o.image_id = i.image_id and m.id in ${here}))`;
+}
+
 /** Forgets the statement about the bytes of a photo; a photo without one stays as it is. */
 export async function forgetConsent(db: Pick<Db, "delete">, photo: OwnPhoto): Promise<void> {
   await db.delete(schema.consents).where(ofPhoto(photo));

@@ -259,6 +259,77 @@ test("C1 S3 a pass does not begin once the statement about the photo of its orde
   expect(await open(id)).toMatchObject({ jobs: [{ steps: { begun: 1, stopped: null } }] });
 });
 
+test("C1 S3 a statement that is withdrawn while a pass runs stops the passes after it, and that pass is not tried again", async () => {
+  const { services, owner } = scene;
+  const { db } = services;
+  const person = await addImage(services, owner.userId);
+  const photo = { ownerId: owner.userId, imageId: person };
+  const pass = { kind: "outfit_change", engine: "local", params: { consent: true } };
+  const garment = await addImage(services, owner.userId);
+  const again = { ...pass, inputs: { garment } };
+  const first = { ...pass, inputs: { person, garment }, steps: [again, { ...again, params: {} }] };
+  const { id, jobIds } = await send([first, first]);
+  const results = [await complete(jobIds[0] ?? ""), await complete(jobIds[1] ?? "")];
+  expect(await beginSteps(services)).toBe(2);
+  // What nobody said of a result is not stored in its owner's name.
+  for (const imageId of results) expect(await hasConsent(services, { ...photo, imageId })).toBe(false);
+  await withdrawConsent(services, photo);
+  const [done, failed] = (await open(id)).jobs.map(({ job }) => job?.id ?? "");
+  await complete(done ?? "");
+  await db
+    .update(schema.jobs)
+    .set({ status: "failed", errorCode: "internal", endedAt: new Date() })
+    .where(eq(schema.jobs.id, failed ?? ""));
+  expect(await beginSteps(services)).toBe(0);
+  expect(await open(id)).toMatchObject({
+    jobs: [{ steps: { begun: 1, stopped: { code: "consent_required" } } }, { steps: { begun: 1 } }],
+  });
+  const tryAgain = () => retry(services, { submitter: scene.as.submitter, id: failed ?? "" });
+  await expect(tryAgain()).rejects.toMatchObject({ code: "consent_required" });
+  // The statement about a result is not that about the photo.
+  await stateConsent(services, { ...photo, imageId: results[1] ?? "" });
+  await expect(tryAgain()).rejects.toMatchObject({ code: "consent_required" });
+  await stateConsent(services, photo);
+  const { id: next } = await tryAgain();
+  await retryBatch(services, { submitter: scene.as.submitter, id });
+  await complete(next);
+  expect(await beginSteps(services)).toBe(1);
+  expect(await open(id)).toMatchObject({
+    jobs: [{ steps: { begun: 2, stopped: null } }, { steps: { begun: 2, stopped: null } }],
+  });
+});
+
+test("C1 S3 passes go on with a photo that is gone for good no more", async () => {
+  const { services, owner } = scene;
+  const person = await addImage(services, owner.userId);
+  const pass = { kind: "outfit_change", engine: "local", params: { consent: true } };
+  const garment = await addImage(services, owner.userId);
+  const again = { ...pass, inputs: { garment } };
+  const { id, jobIds } = await send([{ ...pass, inputs: { person, garment }, steps: [again] }]);
+  await complete(jobIds[0] ?? "");
+  await services.db.delete(schema.jobInputs).where(eq(schema.jobInputs.imageId, person));
+  expect(await beginSteps(services)).toBe(0);
+  expect(await open(id)).toMatchObject({ jobs: [{ steps: { stopped: { code: "consent_required" } } }] });
+});
+
+test("C1 S3 an outfit change on the result of another step states what its order says of that result", async () => {
+  const { services, owner } = scene;
+  const garment = await addImage(services, owner.userId);
+  const pass = { kind: "outfit_change", engine: "local", inputs: { garment } };
+  const dress = { ...pass, params: { consent: true } };
+  const { id, jobIds } = await send([twice(dress, { ...pass, params: {} })]);
+  const before = await complete(jobIds[0] ?? "");
+  expect(await beginSteps(services)).toBe(1);
+  const photo = { ownerId: owner.userId, imageId: before };
+  expect(await hasConsent(services, photo)).toBe(true);
+  await withdrawConsent(services, photo);
+  await complete((await open(id)).jobs[0]?.job?.id ?? "");
+  expect(await beginSteps(services)).toBe(0);
+  await stateConsent(services, photo);
+  await retryBatch(services, { submitter: scene.as.submitter, id });
+  expect(await open(id)).toMatchObject({ jobs: [{ steps: { begun: 2, stopped: null } }] });
+});
+
 test("a paid step counts for the price of the batch, and is refused when it has become dearer until it begins", async ({
   onTestFinished,
 }) => {

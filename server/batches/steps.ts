@@ -11,10 +11,10 @@ import {
   type Submitter,
 } from "../jobs/index.ts";
 import { AppError, type ErrorCode, toAppError } from "../platform/index.ts";
-import { consentIsStored } from "../safety.ts";
+import { consentOfPlace } from "../safety.ts";
 import type { Services } from "../services.ts";
 
-const { auditEntries, batches, batchJobs, batchSteps, images, jobInputs, jobs, jobOutputs, users } = schema;
+const { auditEntries, batches, batchJobs, batchSteps, jobs, jobOutputs, users } = schema;
 
 /** Stores what is to follow the jobs of a batch. */
 export async function storeSteps(tx: Tx, batchId: string, ordered: readonly OrderedJob[]): Promise<void> {
@@ -56,12 +56,11 @@ interface DueStep {
   readonly isUnwanted: boolean;
   /** That key was revoked; one that came to the end it was made with still follows. */
   readonly isRevoked: boolean;
-  /** The statement about the person on the photo of the job before, which counts for its result as well, was withdrawn. */
-  readonly isWithdrawn: boolean;
+  /** The next outfit change of the same person: the statement about the photo of the first counts. */
+  readonly isPass: boolean;
+  readonly isStated: boolean;
   readonly dueForMs: number;
 }
-
-const isStated = consentIsStored({ ownerId: sql`p.owner_id`, storedSha256: sql`p.stored_sha256` });
 
 type Place = Pick<DueStep, "batchId" | "position">;
 
@@ -85,9 +84,8 @@ async function readDue(
       j.cancel_requested_at is not null or coalesce(u.banned, false) as "isUnwanted",
       exists (select from ${auditEntries} a
         where a.kind = 'key.revoked' and a.outcome = 'ok' and a.object_id = j.api_key_id) as "isRevoked",
-      j.kind = 'outfit_change' and s.request ->> 'kind' = j.kind and exists (
-        select from ${jobInputs} i join ${images} p on p.id = i.image_id
-        where i.job_id = j.id and i.role = 'person' and not ${isStated}) as "isWithdrawn",
+      j.kind = 'outfit_change' and s.request ->> 'kind' = j.kind as "isPass",
+      ${consentOfPlace({ batchId: sql`s.batch_id`, position: sql`s.position` })} as "isStated",
       (extract(epoch from now() - j.ended_at) * 1000)::float8 as "dueForMs"
     from ${batches} b cross join lateral (select distinct on (position) * from ${batchSteps}
       where batch_id = b.id and begun_at is null and stopped_code is null
@@ -125,7 +123,7 @@ export async function beginSteps(services: Services, reach: Reach = {}): Promise
 
 /** `passed`: nothing was to be done, and the next step is due. */
 async function begin(services: Services, step: DueStep): Promise<"begun" | "passed" | "refused"> {
-  const { batchId, position, number, role, request, imageId, ownerId, apiKeyId, isGuest } = step;
+  const { batchId, position, number, role, request, imageId, ownerId, apiKeyId, isGuest, isPass } = step;
   const stop = stopOf(step);
   if (stop) {
     await stopPlace(services, step, stop);
@@ -139,6 +137,7 @@ async function begin(services: Services, step: DueStep): Promise<"begun" | "pass
         // What only an admin may ask for was checked when the batch was accepted.
         submitter: { userId: ownerId, isGuest, isAdmin: true, ...(apiKeyId ? { keyId: apiKeyId } : {}) },
         template: step.template ?? undefined,
+        isPass,
         ownKey: `step:${batchId}:${position}:${number}`,
         alongside: (tx, newId) => takePlace(tx, step, newId),
       },
@@ -153,10 +152,10 @@ async function begin(services: Services, step: DueStep): Promise<"begun" | "pass
   }
 }
 
-function stopOf({ isUnwanted, isRevoked, isWithdrawn, imageId }: DueStep): Stop | null {
+function stopOf({ isUnwanted, isRevoked, isPass, isStated, imageId }: DueStep): Stop | null {
   if (isUnwanted) return unwanted;
   if (isRevoked) return revoked;
-  if (isWithdrawn) return new AppError("consent_required");
+  if (isPass && !isStated) return new AppError("consent_required");
   return imageId === null ? gone : null;
 }
 

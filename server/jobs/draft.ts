@@ -41,6 +41,8 @@ export interface SubmitOptions {
   /** The id of the job if it is a new one, by which the caller tells it from a known one. */
   readonly newJobId?: string;
   readonly retry?: { readonly of: string; readonly number: number };
+  /** An outfit change on the result of one before, for whose photo the caller has found the statement: it needs none and states none. */
+  readonly isPass?: boolean;
   /** The first failed attempt ends the job; false by default. */
   readonly once?: boolean;
   /** What the prompts of the request were made from before: they are plain by now. */
@@ -187,7 +189,7 @@ async function requireLoras(
 
 /** Throws `consent_required` unless the request or an earlier one of its owner states the consent for the photo. */
 async function requireConsent({ db }: Services, { request, options }: Draft, inputs: Inputs): Promise<void> {
-  if (request.kind !== "outfit_change" || request.params.consent === true) return;
+  if (request.kind !== "outfit_change" || request.params.consent === true || options.isPass) return;
   const person = inputs.get("person");
   const ownerId = options.submitter.userId;
   const isStored =

@@ -3,6 +3,7 @@ import { hasRight, requireRight } from "../accounts/plain.ts";
 import { type Asked, type Db, schema, type Tier, tiers, type Tx } from "../db/index.ts";
 import { z } from "zod";
 import { AppError, isId } from "../platform/index.ts";
+import { consentOfPlace } from "../safety.ts";
 import type { Services } from "../services.ts";
 import { isFinal, type Job, tierOf } from "./job.ts";
 import { agreedSchema } from "./agreement.ts";
@@ -66,6 +67,7 @@ export async function retry(
     ownKey: `${keyPrefix(id)}${number}`,
     retry: { of: id, number },
     template: job.template ?? undefined,
+    isPass: await isPass(services.db, job),
     ...((await isWaitedFor(services, id))
       ? { alongside: (tx: Tx, newId: string) => takePlace(tx, id, newId) }
       : {}),
@@ -107,6 +109,17 @@ export async function passToKey(
       .update(jobs)
       .set({ apiKeyId: keyId, cancelRequestedAt: null })
       .where(inArray(jobs.id, [...jobIds]));
+}
+
+/** Whether the statement about the photo of its place counts for the job. Throws `consent_required` where that was withdrawn. */
+async function isPass(db: Db, { id, kind }: Job): Promise<boolean> {
+  if (kind !== "outfit_change") return false;
+  const isStated = consentOfPlace({ batchId: sql`b.batch_id`, position: sql`b.position` });
+  const [place] = await db.execute<{ isStated: boolean }>(
+    sql`select ${isStated} as "isStated" from ${schema.batchJobs} b where b.job_id = ${id}`,
+  );
+  if (place && !place.isStated) throw new AppError("consent_required");
+  return place !== undefined;
 }
 
 /** Whether a batch, in which a job is from its first moment or never, or a garment waits for what the job makes. */

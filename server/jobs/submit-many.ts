@@ -105,21 +105,16 @@ async function prepareStep(planning: Services, { step, before, number }: StepInp
     const role = firstRoleOf(step, before);
     const result = standInFor(before);
     const inputs = { ...Object(step["inputs"]), [role]: result.id };
-    const request = { ...step, inputs, ...consentAfter(step, before) };
+    const request = { ...step, inputs };
+    const isPass = step["kind"] === "outfit_change" && before.request.kind === "outfit_change";
     const newInputs = { images: [result], insert: () => Promise.resolve() };
-    const job = await prepare(planning, draftOf(planning, request, { submitter, lists, newInputs }));
+    const job = await prepare(planning, draftOf(planning, request, { submitter, lists, newInputs, isPass }));
     return { ...bind(await priced(planning, job)), role };
   } catch (error) {
     if (!isAppError(error)) throw error;
     const { code, message, details, cause } = error;
     throw new AppError(code, `Step ${number}: ${message}`, { details: { ...details, step: number }, cause });
   }
-}
-
-/** The person on the result of an outfit change is the one of whose photo the consent was stated. */
-function consentAfter({ kind, params }: StepInput["step"], before: NewJob): { readonly params?: object } {
-  if (kind !== "outfit_change" || before.request.kind !== "outfit_change") return {};
-  return { params: { consent: true, ...Object(params) } };
 }
 
 /** The input that gets the result of the job before. Throws `bad_request` where there is none, or it is given. */

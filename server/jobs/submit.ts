@@ -157,9 +157,9 @@ export function refusedBy(answer: Refusal & Pick<Answer, "quotaBytes">, rules: A
 
 /** Calls `accept_job`: the row, its first event, its links to pictures, the key and the consent in one round trip. */
 export async function storeJob(db: Db | Tx, job: NewJob, rules: AcceptRules): Promise<Answer> {
-  const { request, inputs, row, key } = job;
+  const { request, inputs, row, key, options } = job;
   const links = [...inputs].map(([role, image]) => ({ role, imageId: image.id }));
-  const isStated = request.kind === "outfit_change" && request.params.consent === true;
+  const isStated = request.kind === "outfit_change" && request.params.consent === true && !options.isPass;
   const person = isStated ? inputs.get("person") : undefined;
   const entry = person && entryOf({ kind: "consent.stated", by: row.ownerId, object: person.id });
   const also = {
