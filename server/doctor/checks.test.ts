@@ -98,22 +98,70 @@ test("a folder below which no pages can be made is named before the start", () =
   expect(checkFolder("/home/Ünal's 50% [x] ?/atelier").isOk).toBe(true);
 });
 
-test("A3 a folder of the data folder that takes no files, as of another user or of a disk that is not there, is named", async () => {
+/** A file in the place of a folder takes no files, as one of another user or of a disk that is not there. */
+const checkWith = async (folders: readonly string[], names: Readonly<Record<string, string>> = {}) => {
   const folder = await mkdtemp(path.join(os.tmpdir(), "atelier-data-"));
   onTestFinished(() => rm(folder, { recursive: true }));
-  expect(await checkDataDir(folder)).toMatchObject({ isOk: true });
-  await symlink(path.join(folder, "disk"), path.join(folder, "files"));
   // Of the file system, as a volume has it.
   await mkdir(path.join(folder, "lost+found"));
-  expect(await checkDataDir(folder)).toMatchObject({
-    isOk: false,
-    message: expect.stringContaining(`${path.join(folder, "files")} cannot be written to`),
-  });
+  for (const name of folders) await writeFile(path.join(folder, name), "");
+  const { env } = inspectEnv({ ATELIER_DATA_DIR: folder, ...names });
+  return checkDataDir(env);
+};
+
+test("A3 a folder of the data folder that takes no files is named", async () => {
+  expect(await checkWith([])).toMatchObject([{ isOk: true }]);
+  for (const name of ["files", "secrets", "tmp"])
+    expect(await checkWith([name])).toMatchObject([
+      { isOk: false, message: expect.stringMatching(`${name} cannot be written to`) },
+    ]);
+  expect(await checkWith(["cache", "tmp"])).toMatchObject([
+    { isOk: true, isWarning: true, message: expect.stringMatching("cache cannot") },
+    { isOk: false, message: expect.stringMatching("tmp cannot") },
+  ]);
+});
+
+test("A3 a folder on a disk that is not there is named, and nothing is left in one that is", async () => {
+  const folder = await mkdtemp(path.join(os.tmpdir(), "atelier-data-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await symlink(path.join(folder, "disk"), path.join(folder, "files"));
+  const { env } = inspectEnv({ ATELIER_DATA_DIR: folder });
+  expect(await checkDataDir(env)).toMatchObject([
+    { isOk: false, message: expect.stringContaining(`${path.join(folder, "files")} cannot be written to`) },
+  ]);
   await mkdir(path.join(folder, "disk"));
-  expect(await checkDataDir(folder)).toMatchObject({ isOk: true });
+  expect(await checkDataDir(env)).toMatchObject([{ isOk: true }]);
   expect(await readdir(path.join(folder, "disk"))).toEqual([]);
-  await writeFile(path.join(folder, "secrets"), "");
-  expect(await checkDataDir(folder)).toMatchObject({ isOk: false });
+});
+
+test("A3 a start does without the folders that it does not need", async () => {
+  for (const name of ["cache", "logs"])
+    expect(await checkWith([name])).toMatchObject([
+      { isOk: true, isWarning: true, message: expect.stringMatching(`${name} cannot be written to`) },
+    ]);
+  expect(await checkWith(["files"], { S3_BUCKET: "pictures" })).toMatchObject([{ isOk: true }]);
+  const own = {
+    DATABASE_URL: "postgres://db/atelier",
+    AUTH_SECRET: "a-secret-for-tests-that-is-long-enough",
+  };
+  expect(await checkWith(["secrets"], own)).toMatchObject([{ isOk: true, isWarning: true }]);
+  expect(await checkWith(["secrets"], { DATABASE_URL: own.DATABASE_URL })).toMatchObject([{ isOk: false }]);
+});
+
+test("A3 a folder of secrets that takes no more is enough while all that are needed are in it", async () => {
+  const folder = await mkdtemp(path.join(os.tmpdir(), "atelier-data-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const secrets = path.join(folder, "secrets");
+  await mkdir(secrets);
+  // In the way of the file that is tried, also for a user who may write anywhere.
+  await mkdir(path.join(secrets, `.write-check-${process.pid}`));
+  const { env } = inspectEnv({ ATELIER_DATA_DIR: folder });
+  for (const name of ["auth-secret", "postgres-password"]) await writeFile(path.join(secrets, name), "s");
+  expect(await checkDataDir(env)).toMatchObject([{ isOk: false }]);
+  await writeFile(path.join(secrets, "postgres-app-password"), "s");
+  expect(await checkDataDir(env)).toMatchObject([{ isOk: true, isWarning: true }]);
+  await rm(path.join(secrets, "auth-secret"));
+  expect(await checkDataDir(env)).toMatchObject([{ isOk: false }]);
 });
 
 test("an AUTH_SECRET that kept the quotes of an env file is pointed at, and one without them is not", () => {

@@ -92,25 +92,52 @@ export function checkNode(): CheckResult {
   return failed("Node.js", `is version ${version}; install ${oldestNode} or newer`);
 }
 
+type DataEnv = Pick<Env, "ATELIER_DATA_DIR" | "AUTH_SECRET" | "DATABASE_URL" | "S3_BUCKET">;
+
+/** What a studio does without where a folder of the data folder takes no files. */
+const lossOf: Readonly<Record<string, string>> = {
+  cache: "starts take longer",
+  logs: "the console alone has the lines of the log",
+  secrets: "no other secret can be kept there",
+};
+
 /** Made by an earlier start, perhaps by another user; `files` may be a disk of its own. */
-const ownFolders: readonly string[] = ["cache", "files", "logs", "secrets", "tmp"];
+function usedFolders({ S3_BUCKET }: DataEnv): readonly string[] {
+  return [...Object.keys(lossOf), ...(S3_BUCKET === undefined ? ["files"] : []), "tmp"];
+}
+
+/** Whether a start would have to write one. */
+function lacksSecret({ AUTH_SECRET, DATABASE_URL }: DataEnv, folder: string): boolean {
+  const needed = [
+    ...(AUTH_SECRET === undefined ? ["auth-secret"] : []),
+    ...(DATABASE_URL === undefined ? ["postgres-password", "postgres-app-password"] : []),
+  ];
+  return needed.some((name) => !existsSync(path.join(folder, name)));
+}
 
 /** Creates the data folder if it is missing and writes a file into it and into its folders. */
-export async function checkDataDir(dataDir: string): Promise<CheckResult> {
-  const folder = path.resolve(dataDir);
-  let tried = folder;
-  try {
-    await mkdir(folder, { recursive: true });
-    await tryWrite(folder);
-    for (const name of (await readdir(folder)).filter((each) => ownFolders.includes(each))) {
-      tried = path.join(folder, name);
-      await tryWrite(tried);
-    }
-    return passed("ATELIER_DATA_DIR", folder);
-  } catch (error) {
+export async function checkDataDir(env: DataEnv): Promise<CheckResult[]> {
+  const folder = path.resolve(env.ATELIER_DATA_DIR);
+  const faults: CheckResult[] = [];
+  const judge = (tried: string, loss: string | undefined) => (error: unknown) => {
     const advice = "give this user the right to write there, or name another folder";
-    return failed("ATELIER_DATA_DIR", `${tried} cannot be written to (${reasonOf(error)}); ${advice}`);
+    const message = `${tried} cannot be written to (${reasonOf(error)}); ${advice}`;
+    faults.push(
+      loss === undefined
+        ? failed("ATELIER_DATA_DIR", message)
+        : warned("ATELIER_DATA_DIR", `${message}. Until then ${loss}`),
+    );
+  };
+  const inIt = await mkdir(folder, { recursive: true })
+    .then(() => tryWrite(folder))
+    .then(() => readdir(folder))
+    .catch(judge(folder, undefined));
+  for (const name of usedFolders(env).filter((each) => inIt?.includes(each))) {
+    const tried = path.join(folder, name);
+    const isNeeded = name === "secrets" && lacksSecret(env, tried);
+    await tryWrite(tried).catch(judge(tried, isNeeded ? undefined : lossOf[name]));
   }
+  return faults.length > 0 ? faults : [passed("ATELIER_DATA_DIR", folder)];
 }
 
 async function tryWrite(folder: string): Promise<void> {

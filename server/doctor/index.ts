@@ -39,8 +39,8 @@ import { checkRoleLimit } from "./role.ts";
 import { checkBucket, checkStoreMark } from "./storage.ts";
 
 async function checkHost(env: Env): Promise<CheckResult[]> {
-  const folder = await checkDataDir(env.ATELIER_DATA_DIR);
-  const space = folder.isOk ? [await checkDiskSpace(env.ATELIER_DATA_DIR)] : [];
+  const folders = await checkDataDir(env);
+  const space = folders.every(({ isOk }) => isOk) ? [await checkDiskSpace(env.ATELIER_DATA_DIR)] : [];
   return [
     checkNode(),
     checkExposure(env),
@@ -48,7 +48,7 @@ async function checkHost(env: Env): Promise<CheckResult[]> {
     ...checkSecret(env),
     await checkSigningKey(env),
     ...checkProxies(env),
-    folder,
+    ...folders,
     ...space,
     ...(await checkConfigFile(env)),
   ];
@@ -87,8 +87,8 @@ export async function runChecks(
   return [...faults, ...checkNames(source), ...(await checkEnv(env))];
 }
 
-async function checkEnv(env: Env): Promise<CheckResult[]> {
-  return (await Promise.all([checkHost(env), ...checkServices(env)])).flat();
+async function checkEnv(env: Env, services = env): Promise<CheckResult[]> {
+  return (await Promise.all([checkHost(env), ...checkServices(services)])).flat();
 }
 
 /** The part of the doctor that needs the database in use, be it embedded or not: its limits, LISTEN, and the mark of the image store. */
@@ -117,7 +117,7 @@ export async function runDatabaseChecks(
 export function checkUp(services: Pick<Services, "db" | "env" | "config">) {
   return checkEverything(services, async (env) =>
     // The database in use is the one of DATABASE_URL, which has a line of its own.
-    (await Promise.all([checkEnv({ ...env, DATABASE_URL: undefined }), runDatabaseChecks(env)])).flat(),
+    (await Promise.all([checkEnv(env, { ...env, DATABASE_URL: undefined }), runDatabaseChecks(env)])).flat(),
   );
 }
 
