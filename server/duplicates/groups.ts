@@ -59,7 +59,7 @@ export async function listDuplicates(
   { ownerId, cursor, limit = 20 }: ListInput,
 ): Promise<DuplicatePage> {
   const { db } = services;
-  const after = cursor === undefined ? null : decodeCursor(cursor);
+  const after = cursor === undefined ? null : decodeCursor(cursor).id;
   // The later of two requests finds them compared: many at once would each compare the same, and this process answered nobody else.
   if (after === null)
     await oneAtATime(`duplicates of ${ownerId}`, () =>

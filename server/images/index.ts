@@ -73,15 +73,8 @@ export {
   untagImages,
 } from "./tags.ts";
 export { checkSearch } from "./conditions.ts";
-export {
-  countUpTo,
-  decodeCursor,
-  encodeCursor,
-  listGallerySchema,
-  listImages,
-  type ListImagesInput,
-  listImagesSchema,
-} from "./list.ts";
+export { countUpTo, listGallerySchema, listImages, type ListImagesInput, listImagesSchema } from "./list.ts";
+export { decodeCursor, encodeCursor } from "./place.ts";
 export { countMonths, countNoted, type MonthCount } from "./timeline.ts";
 export {
   checkGuestSpace,

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { type Db, schema } from "../db/index.ts";
 import { type JobKind, jobKinds } from "../engines.ts";
 import { isTimeZone } from "../platform/days.ts";
-import { AppError, isId, momentOfText } from "../platform/index.ts";
+import { momentOfText } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type ImageView, toImageView, viewColumns } from "./image.ts";
 import {
@@ -16,24 +16,13 @@ import {
   type Searched,
 } from "./conditions.ts";
 import { findNear } from "./near.ts";
+import { decodeCursor, encodeCursor, type Place } from "./place.ts";
 import { type ListOrder, listOrders, orderOf, parseSearch } from "./query.ts";
 import { readTrashMs } from "./quota.ts";
-import { findAmong, findIds, inOrderOf, newestFirst, type Place } from "./search.ts";
+import { findAmong, findIds, type Found, inOrderOf, newestFirst } from "./search.ts";
 import { fillSearchTexts } from "./search-text.ts";
 
 const { images, jobs } = schema;
-
-/** The cursor of the next page: the last id of this one. Opaque to clients. */
-export function encodeCursor(id: string): string {
-  return Buffer.from(id).toString("base64url");
-}
-
-/** Throws `bad_request` for anything that `encodeCursor` did not make. */
-export function decodeCursor(cursor: string): string {
-  const id = Buffer.from(cursor, "base64url").toString();
-  if (!isId(id)) throw new AppError("bad_request", "The cursor is not one of ours.");
-  return id;
-}
 
 const moment = momentOfText.transform((text) => new Date(text));
 
@@ -143,9 +132,12 @@ export async function listImages(
     limit: limit + 1,
   });
   const isNewer = place?.side === "newer";
-  const ids = found.slice(0, limit);
-  if (isNewer) ids.reverse();
-  const rows = await readRows(db, ids);
+  const page = found.slice(0, limit);
+  if (isNewer) page.reverse();
+  const rows = await readRows(
+    db,
+    page.map(({ id }) => id),
+  );
   const views = rows.map(toImageView);
   const sizes = stacks ? await readStackSizes(db, ownerId, views) : null;
   const trashMs = isTrash ? await readTrashMs(db, config, ownerId) : 0;
@@ -154,23 +146,23 @@ export async function listImages(
     stackSize: sizes && (sizes.get(view.stackId) ?? 1),
     trashedUntil: endOf(rows[index], trashMs),
   }));
-  return { items, ...cursorsOf(ids, place, found.length > limit) };
+  return { items, ...cursorsOf(page, place, found.length > limit) };
 }
 
 const orderOfList = (input: ListImagesInput) =>
   input.order ?? orderOf(parseSearch(input.search ?? "")) ?? "made";
 
 /** A page has pictures beyond it on the side from which it was reached, and on the other one when more were found. */
-function cursorsOf(ids: readonly string[], place: Place | undefined, hasMore: boolean) {
+function cursorsOf(page: readonly Found[], place: Place | undefined, hasMore: boolean) {
   const [isNewer, isPlaced] = [place?.side === "newer", place !== undefined];
   return {
-    nextCursor: cursorOf(ids.at(-1), isNewer || hasMore),
-    previousCursor: cursorOf(ids[0], isNewer ? hasMore : isPlaced),
+    nextCursor: cursorOf(page.at(-1), isNewer || hasMore),
+    previousCursor: cursorOf(page[0], isNewer ? hasMore : isPlaced),
   };
 }
 
-function cursorOf(id: string | undefined, isOffered: boolean): string | null {
-  return id === undefined || !isOffered ? null : encodeCursor(id);
+function cursorOf(found: Found | undefined, isOffered: boolean): string | null {
+  return found === undefined || !isOffered ? null : encodeCursor(found.standing);
 }
 
 async function placeOfList(
@@ -192,7 +184,7 @@ async function placeOfList(
   const [last] = await db.execute<{ id: string }>(sql`
     select id from (select * from ${images} where ${own} ${newestFirst} offset 0) as images
     where ${isListed} ${newestFirst} limit 1 offset ${skip - 1}`);
-  return { at: last?.id ?? from, side: "older" };
+  return { at: last ?? from, side: "older" };
 }
 
 /**
@@ -217,10 +209,11 @@ async function findPage(
   services: Pick<Services, "config" | "db" | "env">,
   search: string | undefined,
   query: Parameters<typeof findIds>[1],
-): Promise<string[]> {
+): Promise<readonly Found[]> {
   const nearness = nearnessOf(search ?? "");
   if (!nearness) return findIds(services.db, query);
-  return findAmong(services.db, await findNear(services, query.ownerId, nearness), query);
+  const ids = await findAmong(services.db, await findNear(services, query.ownerId, nearness), query);
+  return ids.map((id) => ({ id, standing: id }));
 }
 
 function endOf(

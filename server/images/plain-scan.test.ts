@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
 import { listImages, searchImages } from "./index.ts";
-import { encodeCursor } from "./list.ts";
+import { encodeCursor } from "./place.ts";
 import { type ListOrder, listOrders } from "./query.ts";
 import { fillSearchTexts, searchForm, searchKey, textForm } from "./search-text.ts";
 import { findSome } from "./some.ts";

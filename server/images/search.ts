@@ -1,11 +1,11 @@
 import { and, eq, gt, gte, inArray, isNull, lte, ne, sql, type SQL } from "drizzle-orm";
-import type { AnyPgColumn } from "drizzle-orm/pg-core";
 import { type Db, schema } from "../db/index.ts";
 import type { JobKind } from "../engines.ts";
 import { hasTextModel } from "../meaning/index.ts";
 import type { Services } from "../services.ts";
 import { type Conditions, contains, termCondition } from "./conditions.ts";
 import { findNear } from "./near.ts";
+import { beyondPlace, orderBy, type Place, standing } from "./place.ts";
 import { goneAt } from "./quota.ts";
 import { type ListOrder, parseSearch, type SearchTerm } from "./query.ts";
 import { fillSearchTexts, textForm } from "./search-text.ts";
@@ -15,12 +15,6 @@ const { images, jobs } = schema;
 
 /** How many of the newest pictures are looked at one by one before an index is asked. */
 const walked = 2_000;
-
-/** A place in a list, next to a picture or a moment, and which side of it is asked for. */
-export interface Place {
-  readonly at: string | Date;
-  readonly side: "older" | "newer";
-}
 
 interface PageQuery {
   readonly ownerId: string;
@@ -35,33 +29,21 @@ interface PageQuery {
   readonly limit: number;
 }
 
-/** By what a list is ordered, also to go on from a picture of it: an index has each of them. An id is given when its picture comes. */
-const orderedBy: Readonly<Record<ListOrder, readonly AnyPgColumn[]>> = {
-  made: [images.createdAt, images.id],
-  oldest: [images.createdAt, images.id],
-  added: [images.id],
-  rated: [images.rating, images.createdAt, images.id],
-  largest: [images.sizeBytes, images.id],
-};
-
-/** Only the oldest come from below. */
-const rises = (order: ListOrder, side: Place["side"]) => (order === "oldest") === (side === "older");
-
-function orderBy(order: ListOrder, side: Place["side"]): SQL {
-  const way = sql.raw(rises(order, side) ? "asc" : "desc");
-  const columns = orderedBy[order].map((column) => sql`${column} ${way}`);
-  return sql`order by ${sql.join(columns, sql`, `)}`;
-}
-
 export const newestFirst = orderBy("made", "older");
 
+/** A picture of a page, and what `encodeCursor` takes to go on from it. */
+export interface Found extends Record<string, unknown> {
+  readonly id: string;
+  readonly standing: string;
+}
+
 /**
- * Ids of pictures for which all conditions hold, the nearest to the place first: newest first, without a place.
+ * Pictures for which all conditions hold, the nearest to the place first: newest first, without a place.
  *
  * What many pictures have is found soonest among the newest, one by one; what few have is found soonest by an index, and then
  * sorted. PostgreSQL knows too little of parts of texts to choose, so the first is tried, and then the second.
  */
-export async function findIds(db: Db, query: PageQuery): Promise<string[]> {
+export async function findIds(db: Db, query: PageQuery): Promise<Found[]> {
   const { ownerId, conditions, shown = sql`true`, place, isTrash = false, limit } = query;
   const by = query.order ?? "made";
   const order = orderBy(by, place?.side ?? "older");
@@ -69,34 +51,21 @@ export async function findIds(db: Db, query: PageQuery): Promise<string[]> {
   const isThere = isTrash ? gt(images.deletedAt, goneAt) : isNull(images.deletedAt);
   const own = and(eq(images.ownerId, ownerId), isThere, beyond);
   const wanted = conditions(images);
-  const near = await db.execute<{ id: string }>(sql`
-    select id from (select * from ${images} where ${own} ${order} limit ${walked}) as images
+  const near = await db.execute<Found>(sql`
+    select id, ${standing} as standing from (select * from ${images} where ${own} ${order} limit ${walked}) as images
     where ${and(...wanted, shown)} ${order} limit ${limit}`);
-  if (near.length === limit) return near.map(({ id }) => id);
+  if (near.length === limit) return near;
   // Sorted before \`shown\` is asked, which so is asked only until the page is full.
-  const far = await db.execute<{ id: string }>(sql`
+  return db.execute<Found>(sql`
     with hits as materialized (
       select ${images.id}, ${images.ownerId}, ${images.stackId}, ${images.createdAt}, ${images.rating}, ${images.sizeBytes} from ${images} where ${and(own, ...wanted)})
-    select id from (select * from hits as images ${order} offset 0) as images where ${shown} ${order} limit ${limit}`);
-  return far.map(({ id }) => id);
+    select id, ${standing} as standing from (select * from hits as images ${order} offset 0) as images where ${shown} ${order} limit ${limit}`);
 }
-
-function beyondPlace({ at, side }: Place, order: ListOrder): SQL {
-  const bound =
-    at instanceof Date ? sql`(${at.toISOString()}::timestamptz, ${firstId}::uuid)` : placeOf(at, order);
-  const columns = at instanceof Date ? orderedBy.made : orderedBy[order];
-  return sql`(${sql.join([...columns], sql`, `)}) ${rises(order, side) ? sql`>` : sql`<`} ${bound}`;
-}
-
-const firstId = "00000000-0000-0000-0000-000000000000";
 
 /** Those of some pictures for which all conditions hold, in the order of the ids, or back from a place in it. */
 export async function findAmong(db: Db, ids: readonly string[], query: PageQuery): Promise<string[]> {
   const { ownerId, conditions, shown = sql`true`, place, isTrash = false, limit } = query;
-  const at = typeof place?.at === "string" ? ids.indexOf(place.at) : -1;
-  // Its picture is no longer among them: to begin again would show all of them twice.
-  if (typeof place?.at === "string" && at === -1) return [];
-  const left = place?.side === "newer" ? ids.slice(0, Math.max(0, at)).toReversed() : ids.slice(at + 1);
+  const left = idsBeyond(ids, place);
   if (left.length === 0) return [];
   const isThere = isTrash ? gt(images.deletedAt, goneAt) : isNull(images.deletedAt);
   const own = and(eq(images.ownerId, ownerId), isThere, inArray(images.id, [...left]));
@@ -109,20 +78,12 @@ export async function findAmong(db: Db, ids: readonly string[], query: PageQuery
     .map(({ id }) => id);
 }
 
-/** Where a picture stands in a list; one that is gone stands where its id was made, without a rating and with an empty file. */
-function placeOf(id: string, order: ListOrder): SQL {
-  const madeMs = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
-  const ofGone = new Map<AnyPgColumn, SQL>([
-    [images.createdAt, sql`to_timestamp(${madeMs / 1_000}::float8)`],
-    [images.rating, sql`0`],
-    [images.sizeBytes, sql`0`],
-  ]);
-  const values = orderedBy[order].map((column) => {
-    const gone = ofGone.get(column);
-    if (gone === undefined) return sql`${id}::uuid`;
-    return sql`coalesce((select "at".${sql.identifier(column.name)} from ${images} as "at" where "at".id = ${id}), ${gone})`;
-  });
-  return sql`(${sql.join(values, sql`, `)})`;
+/** The nearest to the place first. None when its picture is no longer among them: to begin again would show all of them twice. */
+function idsBeyond(ids: readonly string[], place: Place | undefined): readonly string[] {
+  if (!place || place.at instanceof Date) return ids;
+  const at = ids.indexOf(place.at.id);
+  if (at === -1) return [];
+  return place.side === "newer" ? ids.slice(0, at).toReversed() : ids.slice(at + 1);
 }
 
 export interface SearchInput {
@@ -172,7 +133,7 @@ export async function searchImages(
   ];
   // Who names nothing means what came last.
   const order = input.words.length > 0 || from || to ? "made" : "added";
-  const ids = await findIds(db, { ownerId, conditions, order, limit });
+  const ids = (await findIds(db, { ownerId, conditions, order, limit })).map(({ id }) => id);
   if (ids.length < limit && parts.words.length > 1) {
     const some = await findSome(db, { ownerId, filters, words: parts.words, limit });
     ids.push(...some.filter((id) => !ids.includes(id)));

@@ -4,7 +4,7 @@ import { createTestServices, type TestServices } from "@atelier/testing/services
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { schema } from "../db/index.ts";
 import { isAppError, newId } from "../platform/index.ts";
-import { encodeCursor } from "./list.ts";
+import { encodeCursor } from "./place.ts";
 import {
   changeImage,
   chooseTop,
