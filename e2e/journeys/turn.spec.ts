@@ -34,6 +34,18 @@ test("pictures are turned by key, in the viewer and as a selection, with undo, a
   await page.getByRole("button", { name: "Undo" }).first().click();
   await expect(rocket).toHaveAttribute("data-tile", rocketId);
 
+  // A press that comes while the picture is being turned turns it further.
+  await rocket.press("r");
+  await expect(page.getByText("Turning the picture", { exact: true }).first()).toBeVisible();
+  await rocket.press("r");
+  await expect(rocket).toHaveAccessibleName("rocket, stack of 3");
+  expect(await shown()).toEqual(upright);
+  for (const _turn of [1, 2]) {
+    await keepMessage(page);
+    await page.getByRole("button", { name: "Undo" }).first().click();
+  }
+  await expect(rocket).toHaveAttribute("data-tile", rocketId);
+
   await rocket.press("Enter");
   const viewer = page.getByRole("dialog", { name: "Picture" });
   await expect(viewer.getByRole("img", { name: "rocket" })).toBeVisible();
