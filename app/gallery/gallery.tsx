@@ -135,6 +135,7 @@ interface PicturesProps {
   readonly onOpen: (id: string) => void;
 }
 
+const ListActs = later(async () => (await import("./list-acts.tsx")).ListActs);
 const NearGrid = later(async () => (await import("./near.tsx")).NearGrid);
 const NearSection = later(async () => (await import("./near.tsx")).NearSection);
 
@@ -143,9 +144,22 @@ function Pictures({ first, text, part, selection, openId, onOpen }: PicturesProp
   const showFailure = useFailureToast();
   const { images = none } = part;
   if (images.length === 0) return null;
-  if (isByMeaning(text)) return <NearGrid isWanted onFailure={showFailure} props={{ images, onOpen }} />;
   return (
-    <Sheet first={first} part={part} images={images} selection={selection} openId={openId} onOpen={onOpen} />
+    <>
+      {isByMeaning(text) ? (
+        <NearGrid isWanted onFailure={showFailure} props={{ images, onOpen }} />
+      ) : (
+        <Sheet
+          first={first}
+          part={part}
+          images={images}
+          selection={selection}
+          openId={openId}
+          onOpen={onOpen}
+        />
+      )}
+      <ListActs isWanted onFailure={showFailure} props={{ part, selection }} />
+    </>
   );
 }
 

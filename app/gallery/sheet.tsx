@@ -90,7 +90,6 @@ function Line({ line, part, ...row }: LineProps) {
 }
 
 const SelectionRectangle = later(async () => (await import("./rectangle.tsx")).SelectionRectangle);
-const ListActs = later(async () => (await import("./list-acts.tsx")).ListActs);
 const Scrubber = later(async () => (await import("./scrubber.tsx")).Scrubber);
 
 /** The grid of pictures, virtualised: only rows near the visible area are in the document. */
@@ -134,7 +133,6 @@ export function Sheet({ first, part, images, selection, openId, onOpen }: SheetP
           props={{ list: element, selection, lines, tops: layout.tops, gapPx }}
         />
       </div>
-      <ListActs isWanted={element !== null} onFailure={showFailure} props={{ part, selection }} />
       {timeline !== null && hasScrubber(timeline.months) ? (
         <Scrubber isWanted onFailure={showFailure} props={{ timeline, placeNow, onGo: go }} />
       ) : null}
