@@ -14,7 +14,7 @@ export interface BoardAddress {
   readonly id: string;
 }
 
-/** Condition on `boards`: not removed, and shared with this user by an owner who is not suspended. */
+/** Condition on `boards`: not removed, and shared with this user by an owner who is not suspended. `keep_places` in triggers.sql asks the same. */
 export function isSharedWith(userId: string, right: BoardRight = "see"): SQL | undefined {
   const isEnough = right === "add" ? sql`and ${boardMembers.right} = 'add'` : sql``;
   const members = sql`select ${boardMembers.boardId} from ${boardMembers} where ${boardMembers.userId} = ${userId} ${isEnough}`;
