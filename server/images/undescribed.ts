@@ -3,7 +3,8 @@ import { type SQL, sql } from "drizzle-orm";
 import sharp from "sharp";
 import { type Db, schema } from "../db/index.ts";
 import type { Locale } from "../locales.ts";
-import { type ImageDisk, openObject } from "../storage/index.ts";
+import { isMemoryError, orAborted } from "../platform/index.ts";
+import { type ImageDisk, openObject, storageFailure } from "../storage/index.ts";
 import { objectKey, type StoredObject } from "./image.ts";
 import { cleanDescription } from "./title.ts";
 
@@ -128,18 +129,17 @@ export interface SentJpeg {
 }
 
 /**
- * A small JPEG of a picture without metadata, made of its preview; null when that is missing or cannot be read. Throws
- * `storage_unavailable`, and the signal's reason.
+ * A small JPEG of a picture without metadata, made of its preview; null when that is missing or cannot be decoded. Throws
+ * `storage_unavailable`, what says that there was no memory, and the signal's reason: a store may be silent for minutes.
  */
 export async function pictureForModel(
   disk: ImageDisk,
   picture: StoredObject,
   { longestPx, signal }: SentSize,
 ): Promise<SentJpeg | null> {
-  const found = await openObject(disk, objectKey(picture, "preview"));
-  if (!found) return null;
+  const bytes = await readPreview(disk, objectKey(picture, "preview"), signal);
+  if (!bytes) return null;
   try {
-    const bytes = await readPreview(addAbortSignal(signal, found.stream));
     const small = sharp(bytes)
       .flatten({ background: "#ffffff" })
       .resize(longestPx, longestPx, { fit: "inside", withoutEnlargement: true });
@@ -149,19 +149,35 @@ export async function pictureForModel(
     const room = { width: Math.max(width, leastPx), height: Math.max(height, leastPx) };
     const padded = sharp(data).resize({ ...room, fit: "contain", background: "#ffffff" });
     return { data: await padded.jpeg().toBuffer(), ...room };
-  } catch {
+  } catch (error) {
     signal.throwIfAborted();
+    if (isMemoryError(error)) throw error;
     return null;
   }
 }
 
-async function readPreview(stream: AsyncIterable<Buffer>): Promise<Buffer> {
+/** Null when there is none, or it is too large. */
+async function readPreview(disk: ImageDisk, key: string, signal: AbortSignal): Promise<Buffer | null> {
+  const opening = openObject(disk, key);
+  const found = await orAborted(opening, signal).catch((error: unknown) => {
+    void opening.then(
+      (late) => late?.stream.destroy(),
+      () => undefined,
+    );
+    throw error;
+  });
+  if (!found) return null;
   const chunks: Buffer[] = [];
   let left = maxPreviewBytes;
-  for await (const chunk of stream) {
-    left -= chunk.length;
-    if (left < 0) throw new Error("The preview of a picture is too large.");
-    chunks.push(chunk);
+  try {
+    for await (const chunk of addAbortSignal(signal, found.stream)) {
+      left -= chunk.length;
+      if (left < 0) return null;
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    throw storageFailure(error);
   }
   return Buffer.concat(chunks);
 }

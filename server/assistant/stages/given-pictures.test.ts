@@ -12,7 +12,7 @@ import { addUser } from "@atelier/testing/pictures";
 import { captureLog, createTestServices, type TestServices } from "@atelier/testing/services";
 import { asc, eq } from "drizzle-orm";
 import sharp from "sharp";
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { schema } from "../../db/index.ts";
 import { ingest, purgeImages, removeImages } from "../../images/index.ts";
 import { newId, useProxies } from "../../platform/index.ts";
@@ -188,6 +188,22 @@ test("a deleted picture is told as deleted and a purged one as gone, and neither
   expect(asked).toContain(JSON.stringify({ id: purged, deleted: true }));
   const { turns } = await readConversation(services, { ownerId, id: conversationId });
   expect(turns[0]?.pictures.map(({ state }) => state)).toEqual(["there", "trashed", "gone"]);
+});
+
+test("a store that is away keeps no question from its answer, and the model is told that it sees nothing", async () => {
+  const imageIds = [await addPicture()];
+  const open = vi.spyOn(services.disk, "open").mockRejectedValue(new Error("connect ECONNREFUSED"));
+  onTestFinished(() => open.mockRestore());
+  const { view, requests, conversationId } = await askAll("What is it?", { imageIds, ...toOwn });
+  expect(view).toMatchObject({ status: "completed", parts: [{ type: "unseen" }] });
+  expect(requests.flatMap(picturesOf)).toEqual([]);
+  expect(lastOf(requests[0])).toContain("You cannot see them");
+  const next = await askAll("And now?", { conversationId });
+  expect(next.view).toMatchObject({ status: "completed" });
+  expect(JSON.stringify(next.requests)).not.toContain("as attached");
+  open.mockRestore();
+  const later = await askAll("And later?", { conversationId });
+  expect(later.requests.flatMap(picturesOf)).toHaveLength(1);
 });
 
 test("the pictures of the two questions before are shown again, older ones are not", async () => {

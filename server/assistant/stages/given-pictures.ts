@@ -129,9 +129,10 @@ export async function withPictures(services: Services, looking: Looking): Promis
   const picturesOf = (ids: readonly string[] = []) => ids.flatMap((id) => jpegs.get(id) ?? []);
   const all = messages.flatMap(({ imageIds }) => picturesOf(imageIds));
   return {
-    messages: messages.map(({ role, content, imageIds }): ModelMessage => {
+    messages: messages.map(({ role, content, imageIds = [] }): ModelMessage => {
       const pictures = picturesOf(imageIds);
-      if (role === "assistant" || pictures.length === 0) return { role, content };
+      if (role === "assistant" || imageIds.length === 0) return { role, content };
+      if (pictures.length === 0) return { role, content: content.replace(shownWords, unseenWords) };
       const files = pictures.map(({ data }) => ({ type: "file" as const, mediaType: "image/jpeg", data }));
       return { role, content: [...files, { type: "text", text: content }] };
     }),
@@ -140,7 +141,8 @@ export async function withPictures(services: Services, looking: Looking): Promis
   };
 }
 
-async function readJpegs({ db, disk }: Services, { messages, ownerId, signal }: Looking) {
+/** What cannot be read now is left out: a store that is away keeps no question from its answer. */
+async function readJpegs({ db, disk, log }: Services, { messages, ownerId, signal }: Looking) {
   const ids = [...new Set(messages.flatMap(({ imageIds = [] }) => imageIds))];
   const jpegs = new Map<string, SentJpeg>();
   if (ids.length === 0) return jpegs;
@@ -152,8 +154,13 @@ async function readJpegs({ db, disk }: Services, { messages, ownerId, signal }: 
     .where(and(inArray(id, ids), eq(images.ownerId, ownerId), isNull(images.deletedAt)));
   const reading = { longestPx: shownPx, signal: AbortSignal.any([signal, AbortSignal.timeout(readMs)]) };
   for (const row of rows) {
-    const jpeg = await pictureForModel(disk, row, reading);
-    if (jpeg) jpegs.set(row.id, jpeg);
+    try {
+      const jpeg = await pictureForModel(disk, row, reading);
+      if (jpeg) jpegs.set(row.id, jpeg);
+    } catch (error) {
+      signal.throwIfAborted();
+      log.warn({ err: error, imageId: row.id }, "a picture of a question cannot be read");
+    }
   }
   return jpegs;
 }
