@@ -58,7 +58,7 @@ async function connect(options: ClientConfig): Promise<Client> {
   }
 }
 
-/** How a server begins that was asleep, as hosts let one fall, or starts with the machine: silent, cutting connections, or with words. */
+/** How a server begins that was asleep, as hosts let one fall: silent, cutting connections, or with words that it is starting. */
 const isWaking = (error: unknown) =>
   error instanceof Error &&
   (("code" in error && (error.code === "57P03" || error.code === "ECONNRESET")) ||
