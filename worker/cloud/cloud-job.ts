@@ -7,7 +7,6 @@ import {
   changeModel,
   checkIntent,
   dispatch,
-  endCall,
   fail,
   goHome,
   type Job,
@@ -22,21 +21,19 @@ import {
   findModel,
   holdAttempt,
   modelsOf,
-  ownOutageMs,
   type ProviderClient,
   ProviderError,
   type ProviderKey,
   type ProviderName,
   type Submitted,
 } from "@atelier/server/providers";
-import { isDatabaseAway } from "@atelier/server/db";
 import { cloudQueue } from "@atelier/server/engines";
 import { admitInputs } from "@atelier/server/gate";
 import type { Services } from "@atelier/server/services";
 import { withTempFolder } from "@atelier/server/storage";
 import { endBadly } from "../base/end-badly.ts";
 import { inModelSpan, inRunSpan, logOfRun } from "../base/spans.ts";
-import { finishCall } from "./results.ts";
+import { endPatiently, finishCall } from "./results.ts";
 import { type CloudInputs, readCloudInputs, submissionFor, webhookUrlOf } from "./submission.ts";
 
 /** How a worker reaches the providers. */
@@ -243,26 +240,6 @@ async function callOnce(
     workDir,
     signal,
   });
-}
-
-/**
- * What a call has come to is known here alone: without the id of its run another process could only call it lost, and buy it
- * again. So the database is waited for, also when others may take the call over; in a worker that stops the present try is the last.
- */
-async function endPatiently(
-  services: Services,
-  called: Call,
-  end: Parameters<typeof endCall>[2],
-  stopped: AbortSignal,
-): Promise<CallEnded> {
-  const endMs = performance.now() + ownOutageMs;
-  for (;;) {
-    try {
-      return await endCall(services, called, end);
-    } catch (error) {
-      if (!isDatabaseAway(error) || stopped.aborted || performance.now() > endMs) throw error;
-    }
-  }
 }
 
 /** The provider refused the call, or its answer was lost. */

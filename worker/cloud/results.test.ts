@@ -483,6 +483,15 @@ test("F10 a bought result that is stored waits for the database longer than its 
   expect(await attemptsOf(opened.services.db, one.job.id)).toMatchObject([{ state: "succeeded" }]);
 });
 
+test("F10 R1 a bought result that is of no use ends its call at its price, although the database is away for longer than that is held", async () => {
+  const one = await waiting();
+  const took = await whileAway(3 * attemptHoldMs, () => takeMade(one, { url: `${at.own}/large` }));
+  expect(took).toBe("failed");
+  expect(await attemptsOf(opened.services.db, one.job.id)).toMatchObject([
+    { state: "failed", errorClass: "internal", costUsd: 0.04 },
+  ]);
+});
+
 /** A clock that goes on by so much with each fetch from the server. */
 function clockOfFetches(stepMs: number) {
   const spy = vi.spyOn(performance, "now").mockImplementation(() => fetched.length * stepMs);

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { randomUUID } from "node:crypto";
+import { isDatabaseAway } from "@atelier/server/db";
 import { admitResults } from "@atelier/server/gate";
 import { discardOutput, type StoredOutput, storeOutput } from "@atelier/server/images";
 import { type CallEnded, endCall, type Job } from "@atelier/server/jobs";
@@ -158,7 +159,7 @@ export async function finishCall(
     } catch (error) {
       const isFinal = endsRun(error) || (stored !== null && !isOwnOutage(error));
       const isGivenUp = isOwnOutage(error) ? isOver(patience.outageMs) : isLastTry;
-      if (isFinal || isGivenUp) return failLate(services, finished, error);
+      if (isFinal || isGivenUp) return failLate(services, { ...finished, signal: stopped }, error);
     }
     await sleep(backoffMs(tries, pause));
   }
@@ -166,9 +167,29 @@ export async function finishCall(
 
 function failLate(
   services: Services,
-  { attempt, costUsd }: Pick<Finished, "attempt" | "costUsd">,
+  { attempt, costUsd, signal }: Pick<Finished, "attempt" | "costUsd" | "signal">,
   cause: unknown,
 ): Promise<CallEnded> {
   services.log.warn({ err: cause }, "the result of a provider could not be taken");
-  return endCall(services, { attempt }, { as: "unusable", error: faultOf(cause), costUsd });
+  return endPatiently(services, { attempt }, { as: "unusable", error: faultOf(cause), costUsd }, signal);
+}
+
+/**
+ * What a call has come to is known here alone: without the id of its run another process could only call it lost, and buy it
+ * again. So the database is waited for, also when others may take the call over; in a worker that stops the present try is the last.
+ */
+export async function endPatiently(
+  services: Services,
+  called: Parameters<typeof endCall>[1],
+  end: Parameters<typeof endCall>[2],
+  stopped: AbortSignal,
+): Promise<CallEnded> {
+  const endMs = performance.now() + ownOutageMs;
+  for (;;) {
+    try {
+      return await endCall(services, called, end);
+    } catch (error) {
+      if (!isDatabaseAway(error) || stopped.aborted || performance.now() > endMs) throw error;
+    }
+  }
 }
