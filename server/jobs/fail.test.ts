@@ -276,18 +276,23 @@ describe("reroute", () => {
     });
 
     test.each([
-      ["storage_unavailable", "posted"],
-      ["out_of_memory", "posted"],
-      ["engine_failed", null],
-    ] as const)("F30 after %s the next try looks for what was posted: %s", async (code, externalId) => {
-      await addServer(scene.services, { nodeId, url: small, needs: [need] });
-      await submitUpscale();
-      const { id, attempt } = await takeNext();
-      const lease = { jobId: id, attempt, nodeId };
-      await noteSubmission(scene.services, lease, { server: small, externalId: "posted" });
-      await fail(scene.services, lease, new AppError(code));
-      expect(await readJob(scene.services, id)).toMatchObject({ status: "pending", externalId });
-    });
+      ["storage_unavailable", {}, "posted"],
+      ["out_of_memory", {}, "posted"],
+      // The server itself had none.
+      ["out_of_memory", { details: { server: small } }, null],
+      ["engine_failed", {}, null],
+    ] as const)(
+      "F30 after %s %j the next try looks for what was posted: %s",
+      async (code, more, externalId) => {
+        await addServer(scene.services, { nodeId, url: small, needs: [need] });
+        await submitUpscale();
+        const { id, attempt } = await takeNext();
+        const lease = { jobId: id, attempt, nodeId };
+        await noteSubmission(scene.services, lease, { server: small, externalId: "posted" });
+        await fail(scene.services, lease, new AppError(code, undefined, more));
+        expect(await readJob(scene.services, id)).toMatchObject({ status: "pending", externalId });
+      },
+    );
 
     test("F3 what a dead worker posted is kept for the next try; what failed or was stopped is not", async () => {
       await addServer(scene.services, { nodeId, url: small, needs: [need] });

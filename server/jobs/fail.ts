@@ -157,8 +157,14 @@ interface NextAttempt {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** After these errors the result may still be on the server, so the prompt id is kept: only reading or storing it failed. */
-const keepsSubmission = new Set(["storage_unavailable", "database_unavailable", "out_of_memory"]);
+/**
+ * Whether the result may still be on the server, so that the prompt id is kept: only reading or storing it failed. It was the
+ * server that had no memory where the error names it.
+ */
+function keepsSubmission({ code, details }: AppError): boolean {
+  if (code === "out_of_memory") return details?.["server"] === undefined;
+  return code === "storage_unavailable" || code === "database_unavailable";
+}
 
 /**
  * Chooses the next attempt by the strategy of the error code: the same place after a delay, another server, or after
@@ -168,7 +174,7 @@ const keepsSubmission = new Set(["storage_unavailable", "database_unavailable", 
 async function reroute(services: Services, job: Job, error: AppError): Promise<NextAttempt | null> {
   const again: NextAttempt = {
     waits: true,
-    set: keepsSubmission.has(error.code) ? {} : { externalId: null },
+    set: keepsSubmission(error) ? {} : { externalId: null },
     data: {},
   };
   switch (ruleOf(error.code).strategy) {
