@@ -91,7 +91,7 @@ export async function purgeBatches(services: Pick<Services, "db" | "config">): P
     update ${images} set deleted_at = now()
     from ${batches} join ${jobOutputs} on ${jobOutputs.jobId} in ${jobsOf(sql`${batches.id}`)}
     where ${isDue} and ${images.id} = ${jobOutputs.imageId} and ${images.deletedAt} is null
-      and ${images.createdAt} >= ${batches.deletedAt}`);
+      and coalesce(${images.addedAt}, ${images.createdAt}) >= ${batches.deletedAt}`);
   const gone = await db.delete(batches).where(isDue).returning({ id: batches.id });
   return gone.length;
 }

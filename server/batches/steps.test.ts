@@ -618,6 +618,32 @@ test("a retried job of a removed batch is a job of its own, which nothing follow
   expect(await getImage(services, { ownerId: scene.owner.userId, id: result })).toMatchObject({ id: result });
 });
 
+test("what a removed batch still makes goes with it, also where it stands at the day of an old photo", async () => {
+  const { services, owner } = scene;
+  const { id, jobIds } = await send([twice(), twice()]);
+  const early = await complete(jobIds[0] ?? "");
+  await removeBatch(services, address(id));
+  // Its owner wants it back.
+  await restoreImages(services, { ownerId: owner.userId, ids: [early] });
+  const late = await complete(jobIds[1] ?? "");
+  const turned = { addedAt: sql`created_at`, createdAt: new Date("2019-05-01T12:00:00Z") };
+  await services.db.update(schema.images).set(turned).where(eq(schema.images.id, late));
+  const longAgo = sql`${services.config.retention.undoDeleteMs + 1_000} * interval '1 ms'`;
+  const made = { createdAt: sql`created_at - ${longAgo}`, addedAt: sql`added_at - ${longAgo}` };
+  await services.db
+    .update(schema.images)
+    .set(made)
+    .where(inArray(schema.images.id, [early, late]));
+  await services.db
+    .update(schema.batches)
+    .set({ deletedAt: sql`deleted_at - ${longAgo}` })
+    .where(eq(schema.batches.id, id));
+  expect(await purgeBatches(services)).toBe(1);
+  const read = (imageId: string) => getImage(services, { ownerId: owner.userId, id: imageId });
+  expect(await read(early)).toMatchObject({ id: early });
+  await expect(read(late)).rejects.toMatchObject({ code: "not_found" });
+});
+
 test("no step of a batch begins once it is removed", async () => {
   const { services } = scene;
   const { id } = await sendDue();
