@@ -71,3 +71,30 @@ test("pictures are turned by key, in the viewer and as a selection, with undo, a
   await expect(sheet.getByRole("button", { name: "astronaut, stack of 2" })).toBeVisible();
   await expect(bar.getByRole("status")).toContainText("2 selected");
 });
+
+test.describe("many", () => {
+  // The first part is too large for a guest.
+  test.use({ expectedError: /status of 429/ });
+
+  test("more pictures than a guest may have open jobs are turned part after part, and one Undo takes all of it back", async ({
+    page,
+  }) => {
+    await beGuest(page);
+    for (let at = 0; at < 23; at += 1) await uploadSample(page, "rocket.jpg", 64 + at);
+    await page.goto("/gallery");
+    const sheet = page.getByRole("group", { name: "Pictures", exact: true });
+    await expect(sheet.locator("[data-tile]").first()).toBeVisible();
+    await page.keyboard.press("Control+a");
+    const bar = page.getByRole("toolbar", { name: "Selection" });
+    await expect(bar.getByRole("status")).toContainText("23 selected");
+    await page.keyboard.press("r");
+    await expect(page.getByText("Turning 23 pictures", { exact: true })).toBeVisible();
+    await expect(page.getByText("23 pictures turned", { exact: true })).toBeVisible({ timeout: 120_000 });
+    await expect(bar.getByRole("status")).toContainText("46 pictures");
+    await keepMessage(page);
+    await page.getByRole("button", { name: "Undo" }).first().click();
+    await expect(bar.getByRole("status")).not.toContainText("46 pictures");
+    await expect(sheet.getByRole("button", { name: /stack of/ })).toHaveCount(0);
+    await expect(bar.getByRole("status")).toContainText("23 selected");
+  });
+});
