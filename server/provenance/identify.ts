@@ -84,7 +84,7 @@ async function identifyMark(
   if (!mark) return { watermark: null, isOurs: false, madeAt: null, record: null };
   const id = digitsOf(mark.id);
   const found = await db
-    .select({ id: images.id, createdAt: images.createdAt })
+    .select({ id: images.id, createdAt: images.createdAt, addedAt: images.addedAt })
     .from(images)
     .where(sql`left(md5(${images.id}::text), 8) = ${id} and ${images.role} = 'result'`)
     .orderBy(images.id)
@@ -92,7 +92,8 @@ async function identifyMark(
   return {
     watermark: { id, isOwn: found.length > 0 },
     isOurs: found.length > 0,
-    madeAt: found[0]?.createdAt ?? null,
+    // A turned picture stands at the time of its source.
+    madeAt: found[0]?.addedAt ?? found[0]?.createdAt ?? null,
     record: await findRecord(
       db,
       asking,

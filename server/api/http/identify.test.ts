@@ -4,7 +4,7 @@ import { grownBy, readSample, withTextBombs } from "@atelier/testing/pictures";
 import { createTestServices, openOwner, type TestOwner, type TestServices } from "@atelier/testing/services";
 import { eq } from "drizzle-orm";
 import sharp from "sharp";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { schema } from "../../db/index.ts";
 import { ingest, readAs, storeOutput } from "../../images/index.ts";
 import { newId } from "../../platform/index.ts";
@@ -190,6 +190,21 @@ test("a picture without its statement is known by its watermark, also smaller an
     expect(await ask(owner, stripped)).toMatchObject({ ...known, record: { imageId } });
     expect(await ask(stranger, stripped)).toMatchObject({ ...known, record: null });
   }
+});
+
+test("a picture that stands at the day of its photo was made when it was made", async () => {
+  const { db } = fixture.services;
+  const { images } = schema;
+  const madeAt = new Date("2026-03-01T12:00:00Z");
+  const photo = { createdAt: new Date("2009-05-01T12:00:00Z"), addedAt: madeAt };
+  const [before] = await db.select().from(images).where(eq(images.id, imageId));
+  await db.update(images).set(photo).where(eq(images.id, imageId));
+  onTestFinished(async () => {
+    const { createdAt, addedAt } = before ?? photo;
+    await db.update(images).set({ createdAt, addedAt }).where(eq(images.id, imageId));
+  });
+  const stripped = await sharp(bytes).jpeg({ quality: 75 }).toBuffer();
+  expect(await ask(owner, stripped)).toMatchObject({ isOurs: true, madeAt: madeAt.toISOString() });
 });
 
 async function foreignFile(): Promise<Buffer> {
