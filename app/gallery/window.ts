@@ -146,7 +146,13 @@ function useReadPart(query: Pages) {
   const { data, isFetching } = query;
   const removing = useRemoving();
   const images = useMemo(
-    () => data?.pages.flatMap(({ items }): ListedImage[] => items.filter(({ id }) => !removing.has(id))),
+    // One that another rating or time has moved meanwhile may stand on two pages.
+    () => {
+      const seen = new Set(removing);
+      return data?.pages.flatMap(({ items }): ListedImage[] =>
+        items.filter(({ id }) => !seen.has(id) && seen.add(id)),
+      );
+    },
     [data, removing],
   );
   const ends = endsOf(data?.pages ?? []);
