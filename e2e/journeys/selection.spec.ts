@@ -197,13 +197,15 @@ test.describe("where each day has 24 hours", () => {
       name: new RegExp(`^Select all of \\w+, ${name}(, \\d{4})?$`),
     });
     const count = page.getByRole("toolbar", { name: "Selection" }).getByRole("status");
-    await page.mouse.move(600, 600);
     // Who scrolls on before what comes is read gets past all of it.
     const isReadAndDrawn = () =>
       page
         .locator("[data-tile]")
         .evaluateAll((tiles) => tiles.some((tile) => tile.getBoundingClientRect().bottom > innerHeight));
     const scrollOn = async () => {
+      // The check is loaded once a pointer moves, which the page hears only with its code.
+      await page.mouse.move(600, 600);
+      await page.mouse.move(600, 601);
       if (await isReadAndDrawn()) await page.mouse.wheel(0, 400);
       return check.isVisible();
     };
