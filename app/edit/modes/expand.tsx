@@ -140,12 +140,7 @@ export function ExpandMode({ image, session, modes, isBusy, onJob, candidates }:
       ) : (
         <p className="text-xs text-quiet">{t("noPrompt")}</p>
       )}
-      <RunChoice
-        run={run}
-        image={image}
-        count={candidates.count}
-        quoted={isGrown(settings) ? request : null}
-      />
+      <RunChoice run={run} image={image} count={candidates.count} quoted={isPossible ? request : null} />
       <ModeAction
         icon={<Expand aria-hidden />}
         label={t("apply")}
