@@ -69,7 +69,8 @@ test("a picture with transparency whose pixels are damaged is told as damaged, n
   const made = { width: 64, height: 64, channels: 4, background: "#0000", noise } as const;
   const whole = await sharp({ create: made }).png().toBuffer();
   const damaged = Buffer.from(whole);
-  damaged.fill(0, whole.length / 2, whole.length / 2 + 400);
+  const middle = Math.floor(whole.length / 2);
+  damaged.fill(0, middle, middle + 400);
   const image = await ingest(services, { ownerId, role: "upload", bytes: whole });
   const row = await readRow(services, image.id);
   await putAll(services.disk, [{ key: objectKey(row, "original"), bytes: damaged, mime: "image/png" }]);
