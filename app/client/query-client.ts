@@ -43,8 +43,8 @@ class StudioQueryClient extends QueryClient {
 }
 
 /**
- * A failed query is retried once. Data counts as fresh for 30 s; job queries are also invalidated by the live stream. What is
- * clicked offline fails at once: else it would be kept, and sent (and paid) when the network is back and nobody looks.
+ * A failed query is retried once. Data counts as fresh for 30 s; job queries are also invalidated by the live stream. An action
+ * without a network fails at once. By default it would wait for the network and then run, and be paid, without the user.
  */
 export function createQueryClient(): QueryClient {
   return new StudioQueryClient({

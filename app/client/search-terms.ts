@@ -22,7 +22,7 @@ export const isNewestFirst = (search: string) =>
 export const isByDay = (search: string) =>
   isNewestFirst(search) || (!isByMeaning(search) && orderOfSearch(search) === "oldest");
 
-/** What a search finds, in no order of its own; undefined where that is everything. */
+/** A search without its `order:`; undefined when nothing else is left of it. */
 export function withoutOrder(search: string | undefined): string | undefined {
   const terms = parseSearch(search ?? "");
   const isOrder = ({ meaning }: (typeof terms)[number]) => "name" in meaning && meaning.name === "order";

@@ -25,7 +25,7 @@ export async function copyPicture(id: string): Promise<boolean> {
     // The promise and not the picture: Safari takes nothing that comes later than the click.
     await navigator.clipboard.write([new ClipboardItem({ "image/png": png })]);
   } catch {
-    // What could not be read is told as itself; else the browser has refused.
+    // Throws the reason if the picture could not be read; otherwise the browser refused.
     await png;
     return false;
   }

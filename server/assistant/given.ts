@@ -36,7 +36,7 @@ interface Given {
   readonly imageIds: readonly string[];
 }
 
-/** What became of the pictures of messages. One that is not of the owner of its message is told as gone. */
+/** What became of the pictures of messages. A picture of another user counts as gone. */
 export async function readGiven(
   { db }: { readonly db: Db },
   all: readonly Given[],

@@ -176,7 +176,7 @@ const vendorHosts: Readonly<Record<string, Host>> = {
   "api.openai.com": "openai",
 };
 
-/** Who reads what a model is sent: a vendor, the host of a gateway or rented server, or nobody outside the own network. */
+/** The recipient of what a model is sent: a vendor, the host name of a gateway or rented server, or `ownNetwork`. */
 export function recipientOf({ env }: Pick<Settings, "env">, id: string): string {
   const host = hostOf(id);
   const url = addressOf(env, host);

@@ -66,7 +66,7 @@ function readStatus({ env, config }: Services, { isGuest }: Caller) {
 export const assistantRouter = t.router({
   status: memberProcedure.query(async ({ ctx }) => ({
     ...readStatus(ctx.services, ctx.caller),
-    /** Who would see the pictures of a question; null: nobody. */
+    /** Who would be sent the pictures of a question; null when they would be sent to nobody. */
     picturesTo: await pictureRecipient(ctx.services),
   })),
   ask: memberProcedure.input(askSchema).mutation(({ ctx, input }) => {

@@ -94,7 +94,7 @@ async function originOf(services: Services, ownerId: string, { jobId, kind }: Im
   };
 }
 
-/** What was deleted at this very moment is told as deleted. */
+/** Null when the picture or job was deleted meanwhile. */
 async function orNull<T>(reading: Promise<T>): Promise<T | null> {
   try {
     return await reading;

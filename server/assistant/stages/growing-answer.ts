@@ -103,7 +103,7 @@ export function startAnswer(services: Services, run: QuestionRow, ends: Ends): G
     },
     answer: () => ({
       text: text.trimStart().toWellFormed(),
-      // Their places are in the text as it is told, with the blanks before its first word.
+      // Places were counted in the text with its leading blanks, which are cut off here.
       parts: parts.map((part) => ({ ...part, at: Math.max(0, part.at - blanksBefore(text)) })),
       thinking: thinking.trim().toWellFormed(),
       isRecalled: !usesTools,
