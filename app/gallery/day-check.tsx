@@ -9,7 +9,7 @@ import { useFailureToast } from "../ui/failures.ts";
 import { dayOf, today } from "./layout-rows.ts";
 import { pagesOf } from "./pages.ts";
 import type { Selection } from "./selection.tsx";
-import type { ListedImage } from "./stack.tsx";
+import { type ListedImage, tileKey } from "./stack.tsx";
 import type { GalleryWindow } from "./window.ts";
 
 type Part = Pick<GalleryWindow, "images" | "isFromNewest" | "isToOldest" | "search">;
@@ -47,7 +47,7 @@ export function DayCheck({ day, part, selection }: Props) {
   const { dateTime } = useFormatter();
   const showFailure = useFailureToast();
   const { images, goesOn } = useMemo(() => readOfDay(day, part), [day, part]);
-  const isChosen = images.map(({ stackId }) => selection.ids.has(stackId));
+  const isChosen = images.map((image) => selection.ids.has(tileKey(image)));
   const [isAll, isSome] = [isChosen.every(Boolean), isChosen.some(Boolean)];
   const choose = (ofDay: readonly ListedImage[]) =>
     selection.choose((before) => [...before.filter(({ createdAt }) => dayOf(createdAt) !== day), ...ofDay]);

@@ -17,7 +17,7 @@ import { SearchTools } from "./search-line.tsx";
 import { hasTerm, isBoardAlone, isByMeaning, readableSearch } from "../client/search-terms.ts";
 import { useSelection } from "./selection.tsx";
 import { Sheet } from "./sheet.tsx";
-import type { ListedImage } from "./stack.tsx";
+import { type ListedImage, tileKey } from "./stack.tsx";
 import { hasScrubber } from "./timeline.ts";
 import { useViewerAddress, Viewer } from "./viewer/door.tsx";
 import { type FirstPictures, type GalleryWindow, useGalleryWindow } from "./window.ts";
@@ -187,7 +187,7 @@ export function Gallery({ first }: { readonly first: FirstPictures | null }) {
   // A deleted picture is chosen by a click: there is nothing else to do with it than to restore it, or not.
   const choose = (id: string) => {
     const chosen = images.find((image) => image.id === id);
-    if (chosen !== undefined) selection.toggle(chosen.stackId, false);
+    if (chosen !== undefined) selection.toggle(tileKey(chosen), false);
   };
 
   const hasSelection = selection.ids.size > 0;

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { unchosenOf } from "./list-acts.tsx";
 
-const stacks = (...ids: readonly string[]) => ids.map((stackId) => ({ stackId }));
+const stacks = (...ids: readonly string[]) =>
+  ids.map((stackId) => ({ id: `top of ${stackId}`, stackId, stackSize: 2 }));
 async function* pages(...read: readonly (readonly string[])[]) {
   for (const ids of read) yield await Promise.resolve(stacks(...ids));
 }

@@ -10,7 +10,7 @@ import { useFailureToast } from "../ui/failures.ts";
 import { toastDone } from "../ui/toasts.tsx";
 import { pagesOf } from "./pages.ts";
 import { isOverPage, type Selection } from "./selection.tsx";
-import { type ListedImage, readStackIds } from "./stack.tsx";
+import { type ListedImage, readStackIds, tileKey } from "./stack.tsx";
 import type { GalleryWindow } from "./window.ts";
 
 /** So many pictures are chosen at once at the most: each is held by the page, and sent with what is done to all. */
@@ -20,16 +20,16 @@ const mostChosen = 5_000;
  * What the pages have besides what is chosen, up to so many together; null where they have more. Nothing comes twice: it may have
  * been taken out of the selection meanwhile.
  */
-export async function* unchosenOf<Image extends Pick<ListedImage, "stackId">>(
+export async function* unchosenOf<Image extends Pick<ListedImage, "id" | "stackId" | "stackSize">>(
   pages: AsyncIterable<readonly Image[]>,
   chosen: readonly Image[],
   most: number,
 ): AsyncGenerator<readonly Image[] | null> {
-  const known = new Set(chosen.map(({ stackId }) => stackId));
+  const known = new Set(chosen.map(tileKey));
   for await (const page of pages) {
-    const others = page.filter(({ stackId }) => !known.has(stackId));
+    const others = page.filter((image) => !known.has(tileKey(image)));
     const added = others.slice(0, Math.max(0, most - known.size));
-    for (const { stackId } of added) known.add(stackId);
+    for (const image of added) known.add(tileKey(image));
     yield added;
     if (added.length === others.length) continue;
     yield null;

@@ -2,7 +2,7 @@
 import { useEffect, useEffectEvent, useRef, useState } from "react";
 import type { SheetLine } from "./layout-rows.ts";
 import type { Selection } from "./selection.tsx";
-import type { ListedImage } from "./stack.tsx";
+import { type ListedImage, tileKey } from "./stack.tsx";
 import { moveBetweenTiles } from "../pictures/tile-keys.ts";
 
 interface Point {
@@ -104,9 +104,7 @@ export function heirOf(id: string, before: readonly Shown[], now: readonly Shown
 
 const shownIn = (lines: readonly SheetLine[]): readonly Shown[] =>
   lines.flatMap((line) =>
-    line.type === "row"
-      ? line.items.map(({ id, stackId, stackSize }) => ({ id, stack: stackSize === null ? id : stackId }))
-      : [],
+    line.type === "row" ? line.items.map((image) => ({ id: image.id, stack: tileKey(image) })) : [],
   );
 
 /** Keeps the focus on a picture that moves into another row, where it has another button, or gives it to its heir. */

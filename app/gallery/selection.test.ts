@@ -1,10 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { keepListed, rangeBetween, withChange } from "./selection.tsx";
+import { tileKey } from "./stack.tsx";
 
 describe("keep listed", () => {
   const picture = (stackId: string, day: number) => ({
     id: stackId,
     stackId,
+    stackSize: 1,
     createdAt: `2026-11-0${day}T00:00:00.000Z`,
     starred: false,
   });
@@ -42,6 +44,23 @@ describe("keep listed", () => {
     expect(after.images.get("a")).toBe(first);
     expect(withChange(after, new Set(["n"]), unstar).images.get("n")).toEqual(newer);
     expect(withChange(before, new Set(["elsewhere"]), star)).toBe(before);
+  });
+
+  test("of a stack that is shown picture by picture, as in the trash, each is chosen alone", () => {
+    const [clicked, other] = ["clicked", "other"].map((id) => ({ ...first, id, stackSize: null }));
+    if (!clicked || !other) throw new Error("There are two.");
+    const chosen = { search: "", images: new Map([[tileKey(clicked), clicked]]) };
+    const after = keepListed(chosen, {
+      ...part,
+      images: [clicked, other],
+      isFromNewest: true,
+      isToOldest: true,
+    });
+    expect([...after.images.values()]).toEqual([clicked]);
+    expect(tileKey(other)).not.toBe(tileKey(clicked));
+    // Where it shows stacks, another picture may come on top of a chosen one.
+    const now = { ...part, images: [{ ...first, id: "newer" }] };
+    expect([...keepListed(choose(first), now).images.values()]).toEqual(now.images);
   });
 
   test("in another order what is not read stays chosen until all of the list is", () => {

@@ -5,7 +5,7 @@ import { isNewestFirst } from "../client/search-terms.ts";
 import { isCombined, keyOnce } from "../ui/key-press.ts";
 import { watchPictures } from "../pictures/changes.ts";
 import { ratingOfKey } from "../pictures/picture.tsx";
-import type { ListedImage } from "./stack.tsx";
+import { type ListedImage, tileKey } from "./stack.tsx";
 
 /** What of a list is read: pictures beyond its ends are there, too, unless it ends there. */
 export interface ReadPart<Image> {
@@ -16,11 +16,11 @@ export interface ReadPart<Image> {
   readonly search: string | null;
 }
 
-type Listed = Pick<ListedImage, "id" | "stackId" | "createdAt">;
+type Listed = Pick<ListedImage, "id" | "stackId" | "stackSize" | "createdAt">;
 
 export interface Chosen<Image> {
   readonly search: string | null;
-  /** By the id of the stack, since another picture may come on top of one. */
+  /** By their `tileKey`. */
   readonly images: ReadonlyMap<string, Image>;
 }
 
@@ -42,11 +42,11 @@ export function keepListed<Image extends Listed>(
     (isUnknown ||
       (!isFromNewest && newest !== undefined && placeOf(image) > placeOf(newest)) ||
       (!isToOldest && oldest !== undefined && placeOf(image) < placeOf(oldest)));
-  const listed = new Map(images.map((image) => [image.stackId, image]));
+  const listed = new Map(images.map((image) => [tileKey(image), image]));
   const kept = new Map<string, Image>();
-  for (const [stackId, image] of chosen.images) {
-    const now = listed.get(stackId) ?? (isBeyond(image) ? image : undefined);
-    if (now !== undefined) kept.set(stackId, now);
+  for (const [key, image] of chosen.images) {
+    const now = listed.get(key) ?? (isBeyond(image) ? image : undefined);
+    if (now !== undefined) kept.set(key, now);
   }
   const isSame =
     kept.size === chosen.images.size && [...kept].every(([id, image]) => chosen.images.get(id) === image);
@@ -61,8 +61,8 @@ export function withChange<Image extends Listed>(
 ): Chosen<Image> {
   const isMeant = ({ id }: Listed) => ids.has(id);
   if (![...chosen.images.values()].some(isMeant)) return chosen;
-  const changed = ([stackId, image]: [string, Image]) =>
-    [stackId, isMeant(image) ? { ...image, ...change(image) } : image] as const;
+  const changed = ([key, image]: [string, Image]) =>
+    [key, isMeant(image) ? { ...image, ...change(image) } : image] as const;
   return { ...chosen, images: new Map([...chosen.images].map(changed)) };
 }
 
@@ -75,11 +75,11 @@ export function rangeBetween(items: readonly { readonly id: string }[], from: st
 }
 
 export interface Selection {
-  /** Of stacks, since another picture may come on top of one. */
+  /** Each is a `tileKey`. */
   readonly ids: ReadonlySet<string>;
   /** The pictures on top. */
   readonly images: readonly ListedImage[];
-  readonly toggle: (stackId: string, isRange: boolean) => void;
+  readonly toggle: (key: string, isRange: boolean) => void;
   /** What a key is for: all that is chosen, else the picture with the focus; nothing below the viewer. */
   readonly meant: () => readonly ListedImage[];
   /** These, and no others, made of what is chosen by then. */
@@ -99,7 +99,7 @@ const nothing: Chosen<ListedImage> = { search: null, images: new Map() };
 const chosenBefore = (): Chosen<ListedImage> | null =>
   (typeof window === "undefined" ? null : window.history.state?.chosen) ?? null;
 
-function focusedStack(): string | undefined {
+function focusedTile(): string | undefined {
   return document.activeElement instanceof HTMLElement ? document.activeElement.dataset.stack : undefined;
 }
 
@@ -142,7 +142,7 @@ interface SelectionInput {
 /** The chosen pictures, and the actions on them. */
 export function useSelection({ part, isReading, isInFront }: SelectionInput): Selection {
   const { images } = part;
-  const stacks = useMemo(() => images.map((image) => ({ id: image.stackId, image })), [images]);
+  const tiles = useMemo(() => images.map((image) => ({ id: tileKey(image), image })), [images]);
   const [chosen, setChosen] = useState(nothing);
   const [before, setBefore] = useState(chosenBefore);
   // After the list is read again: what came back meanwhile is in it.
@@ -170,10 +170,10 @@ export function useSelection({ part, isReading, isInFront }: SelectionInput): Se
   const clear = useCallback(() => setChosen(nothing), []);
   const toggle = useCallback(
     (id: string, isRange: boolean) => {
-      const range = isRange && anchor.current !== null ? rangeBetween(stacks, anchor.current, id) : [id];
+      const range = isRange && anchor.current !== null ? rangeBetween(tiles, anchor.current, id) : [id];
       anchor.current = id;
       const inRange = new Set(range);
-      const changed = stacks.filter((stack) => inRange.has(stack.id));
+      const changed = tiles.filter((tile) => inRange.has(tile.id));
       choose((before) => {
         const after = new Map(before);
         const adds = isRange || !before.has(id);
@@ -184,7 +184,7 @@ export function useSelection({ part, isReading, isInFront }: SelectionInput): Se
         return after;
       });
     },
-    [choose, stacks],
+    [choose, tiles],
   );
   const selection = useMemo<Selection>(() => {
     const chosenImages = [...kept.images.values()].toSorted(byNewest);
@@ -195,11 +195,11 @@ export function useSelection({ part, isReading, isInFront }: SelectionInput): Se
         if (!isInFront) return [];
         return chosenImages.length > 0
           ? chosenImages
-          : images.filter(({ stackId }) => stackId === focusedStack());
+          : images.filter((image) => tileKey(image) === focusedTile());
       },
       toggle,
       choose: (change) =>
-        choose((before) => change([...before.values()]).map((image) => [image.stackId, image] as const)),
+        choose((before) => change([...before.values()]).map((image) => [tileKey(image), image] as const)),
       clear,
       star: () => ask(({ star }) => star(chosenImages)),
       remove: () => {
@@ -229,11 +229,11 @@ export function useSelection({ part, isReading, isInFront }: SelectionInput): Se
       r: () => actOn(({ turn }, images) => turn(images, 1)),
       R: () => actOn(({ turn }, images) => turn(images, 3)),
       x: () => {
-        const stackId = focusedStack();
-        if (stackId !== undefined) toggle(stackId, false);
+        const key = focusedTile();
+        if (key !== undefined) toggle(key, false);
       },
       "Control+a": () => {
-        choose(() => stacks.map(({ id, image }) => [id, image] as const));
+        choose(() => tiles.map(({ id, image }) => [id, image] as const));
         ask(({ chooseUnread }) => chooseUnread(images));
       },
     };
@@ -250,6 +250,6 @@ export function useSelection({ part, isReading, isInFront }: SelectionInput): Se
     };
     window.addEventListener("keydown", press);
     return () => window.removeEventListener("keydown", press);
-  }, [ask, choose, images, isInFront, selection, stacks, toggle]);
+  }, [ask, choose, images, isInFront, selection, tiles, toggle]);
   return selection;
 }

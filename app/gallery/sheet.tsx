@@ -12,7 +12,7 @@ import type { Row } from "../pictures/justify.ts";
 import { RowsSkeleton } from "../pictures/skeleton.tsx";
 import type { Selection } from "./selection.tsx";
 import { heightOf, useSheetLayout, useSheetScroll, useShownLines } from "./sheet-scroll.ts";
-import type { ListedImage } from "./stack.tsx";
+import { type ListedImage, tileKey } from "./stack.tsx";
 import { Tile } from "./tile.tsx";
 import { hasScrubber } from "./timeline.ts";
 import type { FirstPictures, GalleryWindow } from "./window.ts";
@@ -52,7 +52,7 @@ function SheetRow({ row, selection, openId, onOpen }: SheetRowProps) {
           image={image}
           widthPx={row.widthsPx[index] ?? 0}
           isFirst={row.at + index < mostFirst}
-          isSelected={selection.ids.has(image.stackId)}
+          isSelected={selection.ids.has(tileKey(image))}
           isSelecting={selection.ids.size > 0}
           isOpen={image.id === openId}
           onToggle={selection.toggle}

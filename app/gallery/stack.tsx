@@ -7,6 +7,13 @@ import { byCursor, keys } from "../client/queries.ts";
 /** A picture of the gallery's list; `stackSize` is null in lists that show no stacks. */
 export type ListedImage = Awaited<ReturnType<typeof api.images.list.query>>["items"][number];
 
+/** By what a tile is chosen: its stack, on top of which another picture may come; in lists that show no stacks, as the trash, the picture. */
+export const tileKey = ({
+  id,
+  stackId,
+  stackSize,
+}: Pick<ListedImage, "id" | "stackId" | "stackSize">): string => (stackSize === null ? id : stackId);
+
 const pageSize = 100;
 
 const readPage = (stackId: string, cursor: string | null, limit = pageSize) =>

@@ -6,7 +6,7 @@ import { downloadUrl } from "../client/urls.ts";
 import { AiBadge, Picture, RatingBadge, useImageName } from "../pictures/picture.tsx";
 import { cx } from "../ui/button.tsx";
 import { later } from "../ui/later.tsx";
-import { type ListedImage, StackBadge } from "./stack.tsx";
+import { type ListedImage, StackBadge, tileKey } from "./stack.tsx";
 
 /** What a picture is for other windows and programs: its address, and for Chromium the file itself. */
 function carry(event: DragEvent, { id, mime }: ListedImage, name: string): void {
@@ -36,8 +36,8 @@ interface Props {
   readonly isSelecting: boolean;
   /** The viewer shows this picture now. */
   readonly isOpen: boolean;
-  /** With the id of its stack. */
-  readonly onToggle: (stackId: string, isRange: boolean) => void;
+  /** With its `tileKey`. */
+  readonly onToggle: (key: string, isRange: boolean) => void;
   readonly onOpen: (id: string) => void;
 }
 
@@ -52,7 +52,7 @@ export const Tile = memo(function Tile(props: Props) {
     // Enter has no count of clicks: it opens, and `x` selects.
     const isSelection = isSelecting && event.detail > 0;
     if (isSelection || event.shiftKey || event.ctrlKey || event.metaKey)
-      onToggle(image.stackId, event.shiftKey);
+      onToggle(tileKey(image), event.shiftKey);
     else onOpen(image.id);
   };
   const picture = (
@@ -70,7 +70,7 @@ export const Tile = memo(function Tile(props: Props) {
       <button
         type="button"
         data-tile={image.id}
-        data-stack={image.stackId}
+        data-stack={tileKey(image)}
         aria-label={name}
         onClick={click}
         // The file of a picture in the trash is not given out.
@@ -94,7 +94,7 @@ export const Tile = memo(function Tile(props: Props) {
         role="checkbox"
         aria-checked={isSelected}
         aria-label={t("select", { name })}
-        onClick={(event) => onToggle(image.stackId, event.shiftKey)}
+        onClick={(event) => onToggle(tileKey(image), event.shiftKey)}
         className={cx(
           "touch absolute top-1 inset-s-1 flex size-8 items-center justify-center transition-opacity duration-120",
           isSelected || isSelecting
