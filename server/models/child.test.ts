@@ -106,6 +106,20 @@ test("a child that hangs is replaced once an order has waited long for it, and o
   }
 });
 
+test("a child that hangs is replaced, too, where all that it may be asked was given up soon", async () => {
+  const orders = Array.from({ length: 5 }, () => new AbortController());
+  const hanging = orders.map(({ signal }, at) => ask(at === 0 ? "hang" : "behind", signal));
+  for (const one of hanging) one.catch(() => undefined);
+  await goOn("again", "hang");
+  for (const order of orders) order.abort(new Error("its limit"));
+  for (const one of hanging) await expect(one).rejects.toThrow("its limit");
+  await expect(ask("refused")).rejects.toThrow("too many");
+  await expect(ask("soon")).rejects.toThrow("too many");
+  vi.spyOn(performance, "now").mockReturnValue(performance.now() + 31_000);
+  await expect(ask("later")).rejects.toThrow("too many");
+  expect(await ask("next")).toBe(1);
+});
+
 test("a child that has just answered another order is kept, however old the one is that is given up", async () => {
   const stop = new AbortController();
   const old = ask("old never", stop.signal);

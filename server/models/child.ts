@@ -151,6 +151,8 @@ function startChild<Result>(kept: Kept<Result>, file: string, { title, script }:
   return child;
 }
 
+const isSilent = <Result>({ heardAtMs }: Child<Result>) => performance.now() - heardAtMs >= silentMs;
+
 /** Ends a child with the last of its orders. */
 function retire<Result>(child: Child<Result>): void {
   child.forget();
@@ -169,13 +171,17 @@ async function send<Task, Result>(
   { signal, options: { title, mostOpen } }: Sending,
 ): Promise<Result> {
   // The child ends what it has begun. Without a limit, given up questions would hold up all later ones.
-  if (child.open >= mostOpen) throw new Error(`The ${title} has too many questions at the moment.`);
+  if (child.open >= mostOpen) {
+    // Nobody waits for it any more who would find that it hangs.
+    if (isSilent(child)) retire(child);
+    throw new Error(`The ${title} has too many questions at the moment.`);
+  }
   if (child.open === 0) child.heardAtMs = performance.now();
   child.open += 1;
   const { promise, resolve, reject } = Promise.withResolvers<Result>();
   child.waiting.set(order.number, { resolve, reject });
   const onAbort = () => {
-    if (performance.now() - child.heardAtMs >= silentMs) retire(child);
+    if (isSilent(child)) retire(child);
     reject(signal.reason);
   };
   signal.addEventListener("abort", onAbort, { once: true });
