@@ -168,23 +168,33 @@ export function takesPictures({ env, config }: Settings, id: string): boolean {
   return named.some((start) => id.startsWith(start)) || (describer !== undefined && idOf(describer) === id);
 }
 
-/** Of a model that is called on the own network. */
-export const ownNetwork = "own";
+/** Of a model of one's own. */
+const ownNetwork = "own";
 
 const vendorHosts: Readonly<Record<string, Host>> = {
   "api.anthropic.com": "anthropic",
   "api.openai.com": "openai",
 };
 
-/** The recipient of what a model is sent: a vendor, the host name of a gateway or rented server, or `ownNetwork`. */
-export function recipientOf({ env }: Pick<Settings, "env">, id: string): string {
+/**
+ * The recipient of what a model is sent: a vendor, the host name of a gateway or rented server, or `ownNetwork`. A gateway of the own network
+ * hands on what it gets for a model of a vendor.
+ */
+export function recipientOf(settings: Pick<Settings, "env">, id: string): string {
   const host = hostOf(id);
-  const url = addressOf(env, host);
+  const url = addressOf(settings.env, host);
   // Nothing can be sent to an address that is none.
-  if (url === undefined || !URL.canParse(url)) return host === "local" ? ownNetwork : host;
-  if (isOwnNetwork(url, env.ALLOWED_PRIVATE_HOSTS)) return ownNetwork;
+  if (url === undefined || !URL.canParse(url) || isCalledNearby(settings, id))
+    return host === "local" ? ownNetwork : host;
   const { hostname } = new URL(url);
   return vendorHosts[hostname] ?? hostname;
+}
+
+/** Whether a model is called at a server of the own network. */
+export function isCalledNearby({ env }: Pick<Settings, "env">, id: string): boolean {
+  const url = addressOf(env, hostOf(id));
+  if (url === undefined) return hostOf(id) === "local";
+  return URL.canParse(url) && isOwnNetwork(url, env.ALLOWED_PRIVATE_HOSTS);
 }
 
 /** Where models of a host are called; undefined where that is the package's matter alone. */
@@ -243,10 +253,8 @@ const free = { inputUsd: 0, outputUsd: 0, isKnown: true };
 
 /** A server on the own network costs nothing; one elsewhere may, whatever its address is called here. */
 function priceOf({ env, config: { assistant } }: Settings, id: string): StageModel["price"] {
-  const url = env.LLM_BASE_URL;
   if (hostOf(id) === "onboard") return free;
-  if (hostOf(id) === "local" && (url === undefined || isOwnNetwork(url, env.ALLOWED_PRIVATE_HOSTS)))
-    return free;
+  if (hostOf(id) === "local" && isCalledNearby({ env }, id)) return free;
   const start = Object.keys(assistant.prices)
     .filter((prefix) => id.startsWith(prefix))
     .toSorted((a, b) => b.length - a.length)[0];

@@ -302,7 +302,9 @@ test("what is too long is asked with fewer pictures, in the end with none", asyn
 test.each([
   ["openai", { OPENAI_BASE_URL: "https://Gate.example.org:8443/v1" }, "gate.example.org"],
   ["openai", { OPENAI_BASE_URL: "https://api.openai.com/v1/" }, "openai"],
-  ["openai", { OPENAI_BASE_URL: "http://192.168.1.20:4000/v1" }, "own"],
+  ["openai", { OPENAI_BASE_URL: "http://192.168.1.20:4000/v1" }, "openai"],
+  ["anthropic", { ANTHROPIC_BASE_URL: "http://127.0.0.1:4000" }, "anthropic"],
+  ["local", { LLM_BASE_URL: "http://192.168.1.20:4000/v1" }, "own"],
   ["openai", { OPENAI_BASE_URL: "no address" }, "openai"],
   ["openai", { ANTHROPIC_BASE_URL: "https://gate.example.org" }, "openai"],
   ["anthropic", { ANTHROPIC_BASE_URL: "https://gate.example.org" }, "gate.example.org"],

@@ -5,7 +5,7 @@ import { searchImages } from "../../images/index.ts";
 import type { Submitter } from "../../jobs/index.ts";
 import { AppError } from "../../platform/index.ts";
 import type { Services } from "../../services.ts";
-import { ownNetwork, stageModel, type StageModel } from "../models.ts";
+import { isCalledNearby, stageModel, type StageModel } from "../models.ts";
 import { pictureRecipient, picturesFeature } from "../given.ts";
 import { learnRefused } from "../model-notes.ts";
 import { readPrompt } from "../prompts.ts";
@@ -82,7 +82,7 @@ async function noteBlind(services: Services, modelId: string): Promise<void> {
 async function withoutUnseen(services: Services, { run, model, context, ends }: Answering) {
   if (!showsPictures(context)) return context;
   if ((await pictureRecipient(services)) === context.pictures?.to) {
-    if (context.pictures?.to !== ownNetwork) return context;
+    if (!isCalledNearby(services, model.id)) return context;
     const { signal, stop } = ends;
     const sender = { model, ownerId: run.ownerId, signal: AbortSignal.any([signal, stop]) };
     const isBlind = await requireSight(services, sender).then(
