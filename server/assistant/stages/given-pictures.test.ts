@@ -206,6 +206,28 @@ test("a store that is away keeps no question from its answer, and the model is t
   expect(later.requests.flatMap(picturesOf)).toHaveLength(1);
 });
 
+test("of several pictures the model is told which ones it does not see", async () => {
+  const imageIds = [await addPicture(), await addPicture("#283cd2"), await addPicture("#1ea03c")];
+  const [unread = ""] = imageIds;
+  const [stored] = await services.db.select().from(images).where(eq(images.id, unread));
+  const open = services.disk.open.bind(services.disk);
+  const opening = vi
+    .spyOn(services.disk, "open")
+    .mockImplementation((key) =>
+      key.startsWith(`${stored?.storageKey}/`)
+        ? Promise.reject(new Error("connect ECONNREFUSED"))
+        : open(key),
+    );
+  onTestFinished(() => opening.mockRestore());
+  const { view, requests } = await askAll("What are they?", { imageIds, ...toOwn });
+  expect(view).toMatchObject({ parts: [{ type: "unseen" }] });
+  expect(requests.flatMap(picturesOf)).toHaveLength(2);
+  expect(lastOf(requests[0])).toMatch(new RegExp(`Not attached, .*: ${unread}$`));
+  opening.mockRestore();
+  const next = await askAll("All of them?", { imageIds, ...toOwn });
+  expect(lastOf(next.requests[0])).not.toContain("Not attached");
+});
+
 test("the pictures of the two questions before are shown again, older ones are not", async () => {
   const imageIds = [await addPicture()];
   const first = await askAll("What is it?", { imageIds, ...toOwn });
