@@ -11,6 +11,7 @@ import { servedStream, withoutBody } from "../http/streams.ts";
 import { answerMethod } from "../methods.ts";
 import { admitNetwork, classifyError, readLimited, withRequestId } from "../requests.ts";
 import {
+  awayView,
   goneView,
   gridView,
   page,
@@ -185,13 +186,13 @@ async function sendPicture(services: Services, context: VisitContext): Promise<R
 const streamOf = (services: Services, body: Readable) =>
   servedStream(services, body, () => Promise.resolve());
 
-/** What a visitor sees of a failure: too many requests, else the same as at an address that never was. */
+/** What a visitor sees of a failure: too many requests, a fault of the studio, else the same as at an address that never was. */
 function showFailure(services: Services, context: VisitContext, error: unknown): Promise<Response> {
   const { code, cause } = classifyError(error);
   if (code === "rate_limited") return showPage(context, tooManyView, 429);
   const isOurs = isFault(code);
   if (isOurs) services.log.error({ code, err: cause ?? error }, "visit of a link failed");
-  return showPage(context, goneView, isOurs ? 503 : 404);
+  return isOurs ? showPage(context, awayView, 503) : showPage(context, goneView, 404);
 }
 
 function createVisitorApp(services: Services): Hono<Bindings> {

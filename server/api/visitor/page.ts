@@ -26,6 +26,8 @@ type Text =
   | "password.open"
   | "gone.title"
   | "gone.text"
+  | "away.title"
+  | "away.text"
   | "tooMany.title"
   | "tooMany.text";
 
@@ -257,7 +259,7 @@ export function passwordView({ address, isWrong }: PasswordProps): View {
   };
 }
 
-const noticeView = (name: "gone" | "tooMany"): View => ({
+const noticeView = (name: "away" | "gone" | "tooMany"): View => ({
   title: (texts) => texts(`${name}.title`),
   main: (texts) =>
     html`<main class="card">
@@ -268,4 +270,6 @@ const noticeView = (name: "gone" | "tooMany"): View => ({
 
 /** The same for an address that ended, was revoked, or never was. */
 export const goneView = noticeView("gone");
+/** The studio has a fault: the link may be as good as ever. */
+export const awayView = noticeView("away");
 export const tooManyView = noticeView("tooMany");

@@ -3,7 +3,7 @@ import { addUser, readSample } from "@atelier/testing/pictures";
 import { createTestServices, testOrigin, type TestServices } from "@atelier/testing/services";
 import { eq, inArray } from "drizzle-orm";
 import sharp from "sharp";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { submitBatch } from "../../batches/index.ts";
 import { addToBoard, createBoard, removeBoard, restoreBoard, takeFromBoard } from "../../boards/index.ts";
 import { schema } from "../../db/index.ts";
@@ -165,6 +165,23 @@ test("what ended, was revoked, lost its pictures or whose owner is suspended loo
   await like(link.path);
   await services.db.update(schema.users).set({ banned: false }).where(eq(schema.users.id, ownerId));
   await shows();
+});
+
+test("while the studio has a fault no link is told as ended, neither its page nor a picture of it", async () => {
+  const link = await share();
+  const away = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED", syscall: "connect" });
+  const asking = vi.spyOn(opened.services.db, "execute").mockRejectedValue(away);
+  onTestFinished(() => asking.mockRestore());
+  for (const path of [link.path, `${link.path}/1`, "/l/unknown"]) {
+    const answer = await ask(path);
+    expect(answer.status).toBe(503);
+    const shown = await answer.text();
+    expect(shown).toContain("away.title");
+    expect(shown).not.toContain("gone.");
+  }
+  expect(await statusOf(link.path, { password: "any that is long" })).toBe(503);
+  asking.mockRestore();
+  expect(await view(link.path)).not.toContain("away.title");
 });
 
 test("a password opens a link for one browser, the page before it says nothing, and a new password closes it", async () => {
