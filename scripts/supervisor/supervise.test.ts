@@ -101,6 +101,13 @@ test("children have two heaps of malloc and give large blocks back, unless the o
   expect(heapsOf({ NODE_ENV: "test", ...own })).toEqual(Array(2).fill(["8", "1"]));
 });
 
+test("children hold the pixels of each picture that a job may make in memory, unless the operator sets another limit", () => {
+  const limitsOf = (env: NodeJS.ProcessEnv) =>
+    childrenOf("dev", settingsOf(), env).map((child) => child.env["VIPS_DISC_THRESHOLD"]);
+  expect(limitsOf({ NODE_ENV: "test" })).toEqual(["300m", "300m"]);
+  expect(limitsOf({ NODE_ENV: "test", VIPS_DISC_THRESHOLD: "50m" })).toEqual(["50m", "50m"]);
+});
+
 test("S6 sharp opens no SVG in the pages, where anybody sends files; a worker draws those of providers", () => {
   const blocks = childrenOf("dev", settingsOf(), { NODE_ENV: "test" }).map(({ name, env }) => [
     name,

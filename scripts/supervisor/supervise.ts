@@ -4,6 +4,8 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { retiredExitCode } from "@atelier/worker/args";
+// Not by the package's door, which loads more than a supervisor keeps.
+import { decoderSettings } from "../../server/platform/child-env.ts";
 import { isStartError } from "../embedded/cluster.ts";
 import type { EmbeddedPostgres } from "../embedded/postgres.ts";
 import { identify, isAlive, isCertainlyAlive, type ProcessIdentity, withFileLock } from "../process/lock.ts";
@@ -60,7 +62,7 @@ function behindFrontDoor(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 export function childrenOf(role: Role, settings: Settings, env: NodeJS.ProcessEnv): ChildSpec[] {
   const node = { file: process.execPath, cwd: rootDir };
   const mode = role === "dev" ? "development" : "production";
-  const childEnv: NodeJS.ProcessEnv = { ...mallocSettings, ...env, NODE_ENV: mode };
+  const childEnv: NodeJS.ProcessEnv = { ...mallocSettings, ...decoderSettings, ...env, NODE_ENV: mode };
   const worker: ChildSpec = {
     ...node,
     name: "worker",

@@ -3,7 +3,7 @@ import { and, eq, inArray, isNull, type SQL, sql } from "drizzle-orm";
 import { type Db, schema } from "../db/index.ts";
 import { objectKey } from "../images/index.ts";
 import type { Duty } from "../leases/index.ts";
-import { isMemoryError } from "../platform/index.ts";
+import { isOwnLack } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { openObject } from "../storage/index.ts";
 import { isSame, type Look, lookOf } from "./look.ts";
@@ -107,7 +107,7 @@ async function readLook({ disk, log }: Finding, picture: Picture): Promise<Look 
   if (!found) return null;
   const bytes = await buffer(found.stream);
   return lookOf(bytes).catch((error: unknown) => {
-    if (isMemoryError(error)) throw error;
+    if (isOwnLack(error)) throw error;
     log.warn({ err: error, imageId: picture.id }, "a thumbnail cannot be read, its picture is not compared");
     return null;
   });

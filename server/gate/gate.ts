@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { recordAct } from "../audit/index.ts";
 import type { JobKind } from "../engines.ts";
 import { type AddedModel, createModelChild, hasModel, isWhole, modelPath } from "../models/index.ts";
-import { AppError, type Config, type Env, isMemoryError } from "../platform/index.ts";
+import { AppError, type Config, type Env, isOwnLack } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { toModelInput } from "./model-input.ts";
 
@@ -147,7 +147,7 @@ export async function admitResults<Result extends { readonly path: string }>(
 export const isDamaged = (picture: string | Buffer): Promise<boolean> =>
   toModelInput(picture).then(
     () => false,
-    (error: unknown) => !isMemoryError(error),
+    (error: unknown) => !isOwnLack(error),
   );
 
 async function requireModel({ env, log }: Judging): Promise<void> {

@@ -3,7 +3,7 @@ import { type SQL, sql } from "drizzle-orm";
 import sharp from "sharp";
 import { type Db, schema } from "../db/index.ts";
 import type { Locale } from "../locales.ts";
-import { isMemoryError, orAborted } from "../platform/index.ts";
+import { isOwnLack, orAborted } from "../platform/index.ts";
 import { type ImageDisk, openObject, storageFailure } from "../storage/index.ts";
 import { objectKey, type StoredObject } from "./image.ts";
 import { cleanDescription } from "./title.ts";
@@ -151,7 +151,7 @@ export async function pictureForModel(
     return { data: await padded.jpeg().toBuffer(), ...room };
   } catch (error) {
     signal.throwIfAborted();
-    if (isMemoryError(error)) throw error;
+    if (isOwnLack(error)) throw error;
     return null;
   }
 }

@@ -16,7 +16,12 @@ function envOfChild(env: NodeJS.ProcessEnv): Record<string, string> {
 
 test("a child gets no secret, and compiled code where its parent has it", () => {
   const folder = mkdtempSync(path.join(os.tmpdir(), "atelier-child-env-"));
-  const bare = { NODE_ENV: "production", ORT_DISABLE_TELEMETRY: "1", VIPS_BLOCK_UNTRUSTED: "1" };
+  const bare = {
+    NODE_ENV: "production",
+    ORT_DISABLE_TELEMETRY: "1",
+    VIPS_BLOCK_UNTRUSTED: "1",
+    VIPS_DISC_THRESHOLD: "300m",
+  };
   try {
     const env = { NODE_ENV: "test", AUTH_SECRET: "secret", DATABASE_URL: "postgres://a:b@c/d" } as const;
     expect(envOfChild({ ...env, NODE_COMPILE_CACHE: folder })).toEqual({

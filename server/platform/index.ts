@@ -8,7 +8,7 @@
 export { isTimeout, orAborted, orLate } from "./aborts.ts";
 export { backoffMs } from "./backoff.ts";
 export { isOutOfSpace } from "./disk-errors.ts";
-export { isMemoryError, isOwnMemory, undecodedFile } from "./undecoded.ts";
+export { isOwnLack, isOwnMemory, undecoded, undecodedFile } from "./undecoded.ts";
 export {
   AppError,
   isAppError,

@@ -11,6 +11,17 @@ test.each([
   ["Input buffer has corrupt header: vips_tracked: out of memory -- size == 244MB", "out_of_memory"],
   ["heif: Invalid input: Unspecified: Memory allocation error (2.0)", "out_of_memory"],
   ["std::bad_alloc", "out_of_memory"],
+  // Where the system's temporary folder is full, closed to writing, or not there.
+  ["wbuffer_write: write failed\nsystem error: No space left on device", "storage_unavailable"],
+  [
+    'VipsImage: unable to write to "/tmp/vips-2-2487.v"\nsystem error: Read-only file system',
+    "storage_unavailable",
+  ],
+  [
+    'VipsImage: unable to write to "/gone/vips-0-5670.v"\nsystem error: No such file or directory',
+    "storage_unavailable",
+  ],
+  ["VipsJpeg: premature end of JPEG image\nvips2png: unable to write to target target", "upload_unreadable"],
   ["VipsJpeg: premature end of JPEG image", "upload_unreadable"],
   ["Input buffer has corrupt header: pngload_buffer: libspng read error", "upload_unreadable"],
   ["Input buffer contains unsupported image format", "upload_unreadable"],

@@ -8,7 +8,7 @@ import { withoutBombs } from "@atelier/server/images";
 import type { Job } from "@atelier/server/jobs";
 import {
   isAppError,
-  isMemoryError,
+  isOwnLack,
   isOutOfSpace,
   isOwnNetwork,
   pictureLimits,
@@ -175,7 +175,7 @@ async function toOutput(
     .metadata()
     .then((read) => read.format)
     .catch((error: unknown) => {
-      if (isMemoryError(error)) throw error;
+      if (isOwnLack(error)) throw error;
       return "none";
     });
   const file = path.join(workDir, name);
@@ -201,7 +201,7 @@ const drawLimitS = 30;
 
 /** Too little memory may be over at the next try. */
 const noPicture = (cause: unknown): unknown =>
-  isMemoryError(cause)
+  isOwnLack(cause)
     ? cause
     : new ProviderError("internal", "What the provider made is no picture.", { cause });
 

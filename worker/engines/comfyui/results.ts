@@ -3,7 +3,7 @@ import path from "node:path";
 import sharp from "sharp";
 import { maxOutputPixels } from "@atelier/server/engines";
 import { withoutBombs } from "@atelier/server/images";
-import { AppError, foreignText, isAppError, isOwnMemory, undecodedFile } from "@atelier/server/platform";
+import { AppError, foreignText, isAppError, undecodedFile } from "@atelier/server/platform";
 import { encodePreview } from "../pictures.ts";
 import type { EngineContext } from "../port.ts";
 import { type ComfyServer, type OutputFile, viewImage } from "../../clients/comfyui/index.ts";
@@ -85,7 +85,7 @@ export async function requirePixels(file: string): Promise<void> {
 /** What our own disk or memory lacks is not the server's fault. */
 async function refuseFile(file: string, cause: unknown): Promise<never> {
   const error = await undecodedFile(file, "engine_failed", cause);
-  if (isAppError(error) && !isOwnMemory(error)) refuse(cause);
+  if (isAppError(error) && error.code === "engine_failed") refuse(cause);
   throw error;
 }
 

@@ -1,9 +1,9 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import sharp from "sharp";
+import sharp, { type Sharp } from "sharp";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { JobKind } from "@atelier/server/engines";
-import { AppError } from "@atelier/server/platform";
+import { AppError, toAppError } from "@atelier/server/platform";
 import type { EngineTask } from "../port.ts";
 import { drawMask, drawPicture, size } from "./fixtures/draw.ts";
 import { newContext, openScene, type Scene, until } from "./fixtures/open-scene.ts";
@@ -90,6 +90,31 @@ describe("server failures", () => {
     await vi.waitUntil(isHealthy, { timeout: 20_000 });
     expect(await codeOf()).toBe("engine_failed");
   });
+
+  test.each([
+    ["vips_image_write_to_memory: out of memory -- size == 183MB", "out_of_memory"],
+    ["wbuffer_write: write failed\nsystem error: No space left on device", "storage_unavailable"],
+  ])(
+    "F30 a result that this machine has no room to read (%s) is not the server's fault",
+    async (said, code) => {
+      const server = await scene.startServer();
+      const { engine, pool } = await scene.openEngine([server]);
+      const report = vi.spyOn(pool, "report");
+      const image = await drawPicture(scene.folder, "photo.jpg");
+      const task = await scene.newTask("upscale", { inputs: { image }, params: { scale: 2 } });
+      const prototype = Object.getPrototypeOf(sharp(Buffer.alloc(1))) as Sharp;
+      const raw = Reflect.get(prototype, "raw") as (options?: object) => Sharp;
+      const spy = vi.spyOn(prototype, "raw").mockImplementation(function (this: Sharp, options) {
+        if (options?.depth === "uchar") throw new Error(said);
+        return Reflect.apply(raw, this, [options]);
+      });
+      const error: unknown = await engine.run(task, newContext().context).catch((thrown: unknown) => thrown);
+      spy.mockRestore();
+      expect(error).toMatchObject({ code });
+      expect(toAppError(error).details?.["server"]).toBeUndefined();
+      expect(report.mock.calls.map(([, outcome]) => outcome)).toEqual(["ok"]);
+    },
+  );
 
   test("F27 D8 a server out of memory twice rests and comes back", async () => {
     // As long as no test lasts: the rest ends when the clock is put forward.

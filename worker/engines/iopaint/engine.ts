@@ -1,7 +1,7 @@
 import path from "node:path";
 import { iopaintEngine as facts, type JobKind, type Need } from "@atelier/server/engines";
 import type { ServerRunEnd } from "@atelier/server/nodes";
-import { AppError, toAppError, orAborted } from "@atelier/server/platform";
+import { AppError, isAppError, isOwnMemory, orAborted, toAppError } from "@atelier/server/platform";
 import { excused } from "../../clients/comfyui/index.ts";
 import type { HeldServer, ServerPool } from "../../servers/index.ts";
 import type { Engine, EngineContext, EngineOutput, EngineTask, ServerLease } from "../port.ts";
@@ -130,13 +130,18 @@ async function leaseOf(held: HeldServer, context: EngineContext): Promise<Server
   }
 }
 
-/** Finishes the result and reports the run to the pool: a bad picture counts as a failure of the server. */
+/** Finishes the result and reports the run to the pool: a bad picture counts as a failure of the server, what this machine lacks does not. */
 async function finishAndReport(pool: Pool, taken: TakenServer, finish: () => Promise<void>): Promise<void> {
   const { held, need } = taken;
   try {
     await finish();
     pool.report(held.url, "ok", need);
   } catch (error) {
+    const { code } = toAppError(error);
+    if (code === "storage_unavailable" || (isAppError(error) && isOwnMemory(error))) {
+      pool.report(held.url, "ok", need);
+      throw error;
+    }
     const failure = named(error, taken);
     pool.report(held.url, failure, need);
     throw failure;

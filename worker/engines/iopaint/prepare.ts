@@ -3,7 +3,7 @@ import sharp from "sharp";
 import { z } from "zod";
 import { maxOutputPixels } from "@atelier/server/engines";
 import { withoutBombs } from "@atelier/server/images";
-import { AppError, undecodedFile } from "@atelier/server/platform";
+import { AppError, isOwnLack, undecoded, undecodedFile } from "@atelier/server/platform";
 import { inputPath } from "../local/run-context.ts";
 import { byteAt, type Mask, maskWhere } from "../local/raster/grid.ts";
 import {
@@ -167,6 +167,7 @@ async function readResult(
       .raw({ depth: "uchar" })
       .toBuffer({ resolveWithObject: true }),
   ).catch((cause: unknown) => {
+    if (isOwnLack(cause)) throw undecoded("engine_failed", cause);
     throw new AppError("engine_failed", "The server's answer is not a picture.", { cause });
   });
   const { width, height, channels } = info;

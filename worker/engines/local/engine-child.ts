@@ -8,7 +8,7 @@ import {
   type ErrorCode,
   isAppError,
   isErrorCode,
-  isMemoryError,
+  isOwnLack,
   isOutOfSpace,
 } from "@atelier/server/platform";
 import type { EngineContext, EngineOutput, EngineTask } from "../port.ts";
@@ -57,7 +57,7 @@ function unpackError(wire: WireError): AppError {
 
 function codeOf(thrown: unknown): ErrorCode {
   if (isOutOfSpace(thrown)) return "storage_unavailable";
-  return isMemoryError(thrown) ? "out_of_memory" : "engine_failed";
+  return isOwnLack(thrown) ? "out_of_memory" : "engine_failed";
 }
 
 const stderrKeptChars = 2_000;
