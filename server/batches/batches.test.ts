@@ -419,6 +419,15 @@ test("a removal of a batch that ends in the middle is as if it had not begun, an
     expect(await removeBatch(services, address)).toEqual({ id, imageIds });
     expect(await restoreBatch(services, address)).toEqual({ id, imageIds });
   }
+  // Also where two ask for the removal at once, as by a double click: one of them removes it.
+  for (let times = 0; times < 10; times += 1) {
+    const removals = [removeBatch(services, address), removeBatch(services, address)];
+    const settled = await Promise.allSettled(removals);
+    expect(settled.filter(({ status }) => status === "fulfilled")).toMatchObject([
+      { value: { id, imageIds } },
+    ]);
+    expect(await restoreBatch(services, address)).toEqual({ id, imageIds });
+  }
   // Without a result that comes back the batch is back all the same.
   await removeImages(services, { ownerId: scene.owner.userId, ids: imageIds });
   expect(await removeBatch(services, address)).toEqual({ id, imageIds: [] });

@@ -1,4 +1,4 @@
-import { and, eq, inArray, lt, type SQL, sql } from "drizzle-orm";
+import { and, eq, inArray, isNull, lt, type SQL, sql } from "drizzle-orm";
 import { ago, type Db, schema, type Tx } from "../db/index.ts";
 import { removeImages, restoreImages } from "../images/index.ts";
 import { AppError, isId } from "../platform/index.ts";
@@ -24,11 +24,14 @@ export async function removeBatch(services: Services, address: BatchAddress): Pr
   const { id, ownerId } = address;
   // Together: a batch that is gone from all lists is not removed again.
   return services.db.transaction(async (tx) => {
-    await tx
+    const removed = await tx
       .update(batches)
       // The column would round up, and its pictures, whose column keeps the microseconds, count as deleted before it.
       .set({ deletedAt: sql`date_trunc('milliseconds', now())` })
-      .where(eq(batches.id, id));
+      // Of two at once the later one would set a time after that of the pictures, and they would not come back.
+      .where(and(eq(batches.id, id), isNull(batches.deletedAt)))
+      .returning({ id: batches.id });
+    if (removed.length === 0) throw new AppError("not_found");
     const ids = await readResults(tx, id);
     return { id, imageIds: await removeImages({ db: tx }, { ownerId, ids }) };
   });
