@@ -7,7 +7,19 @@ import type { Nearness } from "./near.ts";
 import { type Filter, parseSearch, type PictureFlag, type SearchTerm } from "./query.ts";
 import { searchForm, searchKey, spaced, spellingsOf, textForm } from "./search-text.ts";
 
-const { boardImages, boardMembers, boards, imageTags, jobs, linkImages, links, tags } = schema;
+const {
+  batches,
+  batchJobs,
+  boardImages,
+  boardMembers,
+  boards,
+  imageTags,
+  jobs,
+  jobOutputs,
+  linkImages,
+  links,
+  tags,
+} = schema;
 
 /** `images`, or an alias of it. */
 export type Searched = Readonly<
@@ -184,6 +196,8 @@ function boardCondition({ searched, ownerId }: Asked, name: string | null): SQL 
   return sql`${searched.id} in (${onBoard} and ${boards.ownerId} = ${ownerId} and ${inArray(boards.key, spellingsOf(searchForm(name)))})`;
 }
 
+const isValid = sql`${links.revokedAt} is null and (${links.endsAt} is null or ${links.endsAt} > now())`;
+
 // Without a parameter, so that the indexes of a part of the pictures are known to serve.
 const flagConditions: Readonly<Record<PictureFlag, (searched: Searched) => SQL>> = {
   starred: ({ starred }) => sql`${starred}`,
@@ -192,10 +206,12 @@ const flagConditions: Readonly<Record<PictureFlag, (searched: Searched) => SQL>>
   trashed: ({ deletedAt }) => isNotNull(deletedAt),
   // Read once and not for each picture: few are shared.
   shared: ({ id }) =>
-    sql`${id} in (select ${linkImages.imageId} from ${linkImages} join ${links} on ${links.id} = ${linkImages.linkId}
-        where ${links.revokedAt} is null and (${links.endsAt} is null or ${links.endsAt} > now())
+    sql`${id} in (select ${linkImages.imageId} from ${linkImages} join ${links} on ${links.id} = ${linkImages.linkId} where ${isValid}
+      union select ${jobOutputs.imageId} from ${links} join ${batches} on ${batches.id} = ${links.batchId} and ${batches.deletedAt} is null
+        join ${batchJobs} on ${batchJobs.batchId} = ${batches.id} join ${jobOutputs} on ${jobOutputs.jobId} = ${batchJobs.jobId} where ${isValid}
       union select ${boardImages.imageId} from ${boardImages} join ${boards} on ${boards.id} = ${boardImages.boardId}
-        join ${boardMembers} on ${boardMembers.boardId} = ${boards.id} where ${boards.removedAt} is null)`,
+        where ${boards.removedAt} is null and (exists (select from ${boardMembers} where ${boardMembers.boardId} = ${boards.id})
+          or exists (select from ${links} where ${links.boardId} = ${boards.id} and ${isValid})))`,
 };
 
 function rangeCondition(

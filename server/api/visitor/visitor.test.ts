@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { submitBatch } from "../../batches/index.ts";
 import { addToBoard, createBoard, removeBoard, restoreBoard, takeFromBoard } from "../../boards/index.ts";
 import { schema } from "../../db/index.ts";
-import { ingest, removeImages, restoreImages } from "../../images/index.ts";
+import { ingest, listImages, removeImages, restoreImages } from "../../images/index.ts";
 import { newId } from "../../platform/index.ts";
 import {
   changeLink,
@@ -291,6 +291,50 @@ test("a lookbook shows what is there while it runs, with labels and without prom
   await expect.poll(async () => (await getLink(opened.services, { ownerId, id })).views).toBe(1);
   await db.update(schema.batches).set({ deletedAt: new Date() }).where(eq(schema.batches.id, batchId));
   expect(await statusOf(path)).toBe(404);
+});
+
+test("is:shared finds what links of pictures, batches and boards show, as long as they do", async () => {
+  const { services } = opened;
+  const owner = await addUser(services);
+  const [single, result, onBoard, on] = [
+    await addImage(services, owner),
+    await addImage(services, owner),
+    await addImage(services, owner),
+    await addImage(services, owner),
+  ];
+  const found = async () => {
+    const { items } = await listImages(services, { ownerId: owner, search: "is:shared" });
+    return items.map(({ id }) => id).toSorted();
+  };
+  const submitted = await submitBatch(
+    services,
+    { jobs: [{ kind: "upscale", inputs: { image: single } }] },
+    { submitter: { userId: owner, isGuest: false }, signal: AbortSignal.timeout(60_000) },
+  );
+  await services.db
+    .insert(schema.jobOutputs)
+    .values({ jobId: submitted.jobIds[0] ?? "", position: 0, imageId: result });
+  const board = await createBoard(services, { ownerId: owner, name: "Trips", imageIds: [onBoard] });
+  await createBoard(services, { ownerId: owner, name: "Nobody's", imageIds: [on] });
+  expect(await found()).toEqual([]);
+  const shows = async (shown: object, imageId: string) => {
+    const { id } = await createLink(services, { ...createLinkSchema.parse(shown), ownerId: owner });
+    expect(await found()).toEqual([imageId]);
+    await changeLink(services, { ownerId: owner, id, endsInDays: null });
+    expect(await found()).toEqual([imageId]);
+    await services.db
+      .update(schema.links)
+      .set({ endsAt: new Date(Date.now() - 1_000) })
+      .where(eq(schema.links.id, id));
+    expect(await found()).toEqual([]);
+    await revokeLink(services, { ownerId: owner, id });
+  };
+  await shows({ imageIds: [single] }, single);
+  await shows({ batchId: submitted.id }, result);
+  await shows({ boardId: board.id }, onBoard);
+  await createLink(services, { ...createLinkSchema.parse({ boardId: board.id }), ownerId: owner });
+  await removeBoard(services, { ownerId: owner, id: board.id });
+  expect(await found()).toEqual([]);
 });
 
 test("a link of a board shows its owner's pictures as they are at each visit, until the board is removed", async () => {
