@@ -40,10 +40,12 @@ create table assistant_conversations (
   title text,
   created_at timestamp(3) with time zone default clock_timestamp() not null,
   last_at timestamp(3) with time zone default clock_timestamp() not null,
+  pinned_at timestamp(3) with time zone,
   constraint assistant_conversations_pkey PRIMARY KEY (id),
   constraint assistant_conversations_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE CASCADE
 );
 CREATE INDEX assistant_conversations_owner ON assistant_conversations USING btree (owner_id, last_at);
+CREATE INDEX assistant_conversations_words ON assistant_conversations USING gin (recall_words(recall_terms(owner_id, title)));
 
 create table assistant_messages (
   id uuid not null,
@@ -68,6 +70,7 @@ CREATE INDEX assistant_messages_owner ON assistant_messages USING btree (owner_i
 CREATE INDEX assistant_messages_speaker ON assistant_messages USING btree (owner_id, lower(speaker)) WHERE speaker IS NOT NULL;
 CREATE INDEX assistant_messages_terms ON assistant_messages USING gin (terms) WITH (fastupdate='false');
 CREATE INDEX assistant_messages_unarchived ON assistant_messages USING btree (at) WHERE archived_at IS NULL;
+CREATE INDEX assistant_messages_words ON assistant_messages USING gin (recall_words(terms)) WITH (fastupdate='false');
 CREATE TRIGGER assistant_messages_changed AFTER UPDATE OF text, is_recalled, owner_id ON assistant_messages FOR EACH ROW WHEN (old.text <> new.text OR old.owner_id <> new.owner_id OR old.is_recalled AND NOT new.is_recalled) EXECUTE FUNCTION drop_old_vector();
 CREATE TRIGGER assistant_messages_deleted AFTER DELETE ON assistant_messages REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION drop_deleted_vectors();
 
@@ -227,6 +230,7 @@ create table boards (
   search text,
   removed_at timestamp(3) with time zone,
   created_at timestamp(3) with time zone default now() not null,
+  place integer,
   constraint boards_pkey PRIMARY KEY (id),
   constraint boards_owner_id_users_id_fk FOREIGN KEY (owner_id) REFERENCES users(id) ON DELETE CASCADE
 );
@@ -490,6 +494,7 @@ create table images (
   described_by text,
   topped_at timestamp with time zone,
   added_at timestamp with time zone,
+  undated_at timestamp with time zone,
   constraint images_pkey PRIMARY KEY (id),
   constraint images_described_by CHECK (described_by = ANY (ARRAY['file'::text, 'model'::text, 'owner'::text])) NOT VALID,
   constraint images_description_length CHECK (char_length(description) <= 2000) NOT VALID,
@@ -1414,6 +1419,19 @@ AS $function$
     union
     select part from recall_form(p_text || ' ' || array_to_string(p_tags, ' ')) as form, recall_parts(form) as part
   ) terms
+$function$;
+
+CREATE OR REPLACE FUNCTION public.recall_words(p_terms text[])
+ RETURNS tsvector
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO 'pg_catalog', 'public'
+AS $function$
+begin
+  return array_to_tsvector(p_terms);
+exception when program_limit_exceeded then
+  return array_to_tsvector(array(select left(term, 200) from unnest(p_terms[1:1000]) as term));
+end
 $function$;
 
 -- reserve_attempt(p_attempt jsonb, p_seen jsonb) returns SETOF provider_attempts: server/db/functions/providers.sql

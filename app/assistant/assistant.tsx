@@ -1,130 +1,15 @@
 "use client";
-import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
-import { Brain, ChevronDown, Plus, Trash2 } from "lucide-react";
+import { Brain, Plus } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { useSearchParams } from "next/navigation";
 import { useEffect, useState } from "react";
-import { useRelativeTime } from "../client/relative-time.ts";
-import { api } from "../client/api.ts";
-import { keptApi, useDeferredRemoval, useHidden } from "../client/removal.ts";
-import { live } from "../live/store.ts";
-import { Button, buttonStyle, IconButton } from "../ui/button.tsx";
+import { buttonStyle } from "../ui/button.tsx";
+import { keyOf } from "../ui/key-press.ts";
+import { isBehindDialog } from "../parts/run-button.tsx";
 import { Chat } from "./chat.tsx";
-import { conversationKeys } from "./queries.ts";
-
-function useConversations() {
-  const queries = useQueryClient();
-  const query = useInfiniteQuery({
-    queryKey: conversationKeys.list,
-    queryFn: ({ pageParam }) =>
-      api.assistant.conversations.query(pageParam === null ? {} : { cursor: pageParam }),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ next }) => next,
-  });
-  // A question in another tab begins a conversation or brings one to the top.
-  useEffect(
-    () =>
-      live.onQuestions((update) => {
-        if (update.type === "runs" && update.runs.some(({ status }) => status === "new"))
-          void queries.invalidateQueries({ queryKey: conversationKeys.list });
-      }),
-    [queries],
-  );
-  return query;
-}
-
-/** The page needs nothing of the server to show another conversation, so that no request holds it up or loses it. */
-const openInPage = (address: string) => (event: { preventDefault: () => void }) => {
-  event.preventDefault();
-  window.history.pushState(null, "", address);
-};
-
-const addressOf = (id: string) => `/assistant?c=${id}`;
-
-interface RowProps {
-  readonly conversation: { readonly id: string; readonly title: string; readonly lastAt: string };
-  readonly isCurrent: boolean;
-  readonly onDelete: () => void;
-}
-
-function Row({ conversation: { id, title, lastAt }, isCurrent, onDelete }: RowProps) {
-  const t = useTranslations("assistant");
-  const ago = useRelativeTime();
-  return (
-    <li className="group relative">
-      <Link
-        href={addressOf(id)}
-        prefetch={false}
-        onNavigate={openInPage(addressOf(id))}
-        aria-current={isCurrent ? "page" : undefined}
-        className="flex flex-col rounded-control px-3 py-2 pe-10 transition-colors duration-120 hover:bg-hover aria-[current=page]:bg-hover"
-      >
-        <span className="truncate text-sm">{title === "" ? t("untitled") : title}</span>
-        <span className="tabular text-xs text-quiet">{ago(lastAt)}</span>
-      </Link>
-      <IconButton
-        label={t("delete.label", { title })}
-        onClick={onDelete}
-        className="absolute! top-2 inset-e-1 group-focus-within:opacity-100 group-hover:opacity-100 pointer-fine:opacity-0"
-      >
-        <Trash2 aria-hidden />
-      </IconButton>
-    </li>
-  );
-}
-
-interface ConversationsProps {
-  readonly currentId: string | null;
-  /** The conversation on the page was deleted. */
-  readonly onCurrentDeleted: () => void;
-}
-
-/** The user's conversations, the last used first. */
-function Conversations({ currentId, onCurrentDeleted }: ConversationsProps) {
-  const t = useTranslations("assistant");
-  const queries = useQueryClient();
-  const { data, hasNextPage, fetchNextPage, isFetchingNextPage } = useConversations();
-  const removeLater = useDeferredRemoval();
-  const hidden = useHidden();
-  const remove = (id: string) => {
-    removeLater({
-      id,
-      title: t("delete.done"),
-      text: t("delete.text"),
-      send: () => keptApi.assistant.deleteConversation.mutate({ id }),
-      onSettled: () => queries.invalidateQueries({ queryKey: conversationKeys.list }),
-    });
-    if (id === currentId) onCurrentDeleted();
-  };
-  const items = data?.pages.flatMap((page) => page.items).filter(({ id }) => !hidden.has(id)) ?? [];
-  if (items.length === 0) return null;
-  return (
-    <nav aria-label={t("conversations")}>
-      <ul className="flex flex-col gap-0.5">
-        {items.map((conversation) => (
-          <Row
-            key={conversation.id}
-            conversation={conversation}
-            isCurrent={conversation.id === currentId}
-            onDelete={() => remove(conversation.id)}
-          />
-        ))}
-      </ul>
-      {hasNextPage ? (
-        <Button
-          look="quiet"
-          size="small"
-          disabled={isFetchingNextPage}
-          onClick={() => void fetchNextPage()}
-          className="mt-2"
-        >
-          {t("older")}
-        </Button>
-      ) : null}
-    </nav>
-  );
-}
+import { addressOf, openInPage } from "./talk-row.tsx";
+import { Talks } from "./talks.tsx";
 
 /** Links of the page's header. */
 export function AssistantActions() {
@@ -154,7 +39,8 @@ export function AssistantActions() {
  * one it was, so that words of a next question, typed meanwhile, stay.
  */
 function useShown() {
-  const conversationId = useSearchParams().get("c");
+  const address = useSearchParams();
+  const conversationId = address.get("c");
   const [shown, setShown] = useState({ conversationId, begunId: null as string | null, key: 0 });
   if (shown.conversationId !== conversationId) {
     const isBegun = conversationId !== null && conversationId === shown.begunId;
@@ -167,33 +53,40 @@ function useShown() {
     setShown((now) => ({ ...now, begunId: id }));
     window.history.replaceState(null, "", addressOf(id));
   };
-  return { conversationId, key: shown.key, begin };
+  return { conversationId, reach: address.get("m"), key: shown.key, begin };
+}
+
+/** Ctrl+Shift+O begins a new conversation, with the field for its question in focus. */
+function useNewKey(): void {
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      const isCommand = (event.ctrlKey || event.metaKey) && event.shiftKey && !event.altKey;
+      if (!isCommand || keyOf(event) !== "O" || isBehindDialog()) return;
+      event.preventDefault();
+      if (window.location.search !== "") window.history.pushState(null, "", "/assistant");
+      // The one of another conversation takes the focus when it is shown.
+      document.querySelector("textarea")?.focus();
+    };
+    window.addEventListener("keydown", press);
+    return () => window.removeEventListener("keydown", press);
+  }, []);
 }
 
 /** The assistant's page: the conversation in the URL, beside the list of all. */
 export function Assistant() {
-  const t = useTranslations("assistant");
-  const { conversationId, key, begin } = useShown();
+  const { conversationId, reach, key, begin } = useShown();
   const onCurrentDeleted = () => window.history.replaceState(null, "", "/assistant");
-  const list = <Conversations currentId={conversationId} onCurrentDeleted={onCurrentDeleted} />;
+  useNewKey();
   return (
     <div className="flex flex-1 flex-col gap-x-10 px-4 sm:px-6 wide:grid wide:grid-cols-[minmax(0,1fr)_260px] wide:px-8">
-      <details className="hidden pb-4 has-[nav]:block wide:hidden!">
-        <summary className="flex w-fit cursor-pointer list-none items-center gap-1.5 rounded-control py-1 text-sm text-quiet hover:text-ink">
-          <ChevronDown className="size-4" aria-hidden />
-          {t("conversations")}
-        </summary>
-        <div className="mt-2">{list}</div>
-      </details>
+      <Talks currentId={conversationId} onCurrentDeleted={onCurrentDeleted} />
       <Chat
         key={key}
         conversationId={conversationId}
+        reach={reach}
         onConversation={begin}
-        className="mx-auto w-full max-w-[720px] flex-1"
+        className="mx-auto w-full max-w-[720px] flex-1 wide:col-start-1 wide:row-start-1"
       />
-      <aside className="hidden wide:block">
-        <div className="sticky top-[88px] max-h-[calc(100dvh-112px)] overflow-y-auto">{list}</div>
-      </aside>
     </div>
   );
 }

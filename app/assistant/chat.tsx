@@ -4,16 +4,15 @@ import { useTranslations } from "next-intl";
 import Link from "next/link";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { api } from "../client/api.ts";
-import { failureOf, useFailureToast } from "../ui/failures.ts";
+import { useFailureToast } from "../ui/failures.ts";
 import { createSubmission } from "../client/submit/submission.ts";
-import { LoadFailed } from "../parts/page-parts.tsx";
 import { Button, cx } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
 import { Composer } from "./composer.tsx";
 import { useAbout, useGivenPictures } from "./given-pictures.tsx";
 import { hasQuestionEnded } from "./conversation.ts";
 import { conversationKeys, useAssistantStatus, useConversation } from "./queries.ts";
-import { type AskedAgain, TurnView } from "./turn.tsx";
+import { type AskedAgain, Talk } from "./turn.tsx";
 import { unsent, useUnsent } from "../client/unsent.ts";
 
 /** Says what the assistant of this studio cannot do. */
@@ -75,7 +74,19 @@ function useStickToEnd(isEmpty: boolean) {
     };
   }, [isEmpty]);
   const follow = useCallback(() => void (sticks.current = true), []);
-  return { end, follow };
+  const leave = useCallback(() => void (sticks.current = false), []);
+  return { end, follow, leave };
+}
+
+/** Shows the turn that was looked for, once it is there. */
+function useReach(reach: string | null, isThere: boolean, leaveEnd: () => void): void {
+  useEffect(() => {
+    const turn =
+      reach === null || !isThere ? null : document.querySelector(`[data-turn="${CSS.escape(reach)}"]`);
+    if (turn === null) return;
+    leaveEnd();
+    turn.scrollIntoView({ block: "center" });
+  }, [isThere, leaveEnd, reach]);
 }
 
 interface Asking {
@@ -163,25 +174,6 @@ function useAsk({ conversationId, onConversation }: Asking) {
   return { text, setText, given, ask: mutate, isPending, askedId: data?.runId ?? null };
 }
 
-interface TalkProps {
-  readonly query: ReturnType<typeof useConversation>;
-  readonly onRepeat: (question: AskedAgain) => void;
-}
-
-/** The turns of a conversation, or why they cannot be shown. */
-function Talk({ query, onRepeat }: TalkProps) {
-  const t = useTranslations("assistant");
-  const { data, error, refetch } = query;
-  if (data !== undefined)
-    return data.turns.map((turn) => <TurnView key={turn.runId} turn={turn} onRepeat={onRepeat} />);
-  if (error === null) return null;
-  return failureOf(error).code === "not_found" ? (
-    <EmptyState title={t("goneTitle")} text={t("goneText")} />
-  ) : (
-    <LoadFailed error={error} onRetry={() => void refetch()} />
-  );
-}
-
 /** What is known of the answers: the one being written, and whether that to the question `askedId` is not here yet. */
 function answeringOf({ data, error }: ReturnType<typeof useConversation>, askedId: string | null) {
   const runs = data?.turns.map(({ run }) => run) ?? [];
@@ -192,17 +184,33 @@ function answeringOf({ data, error }: ReturnType<typeof useConversation>, askedI
   };
 }
 
+/** Turns of a page, and so many times more with each step back. */
+const turnsPerPage = 50;
+const moreTimes = 4;
+const mostTurns = 2_000;
+
+/** A conversation from its last turns on, and from earlier ones when they are asked for. */
+function useTurns(conversationId: string | null, reach: string | null) {
+  const [turns, setTurns] = useState<number>();
+  const query = useConversation(conversationId, { reach, turns });
+  const known = query.data?.turns.length ?? 0;
+  const readEarlier = () => setTurns(Math.min(mostTurns, moreTimes * Math.max(turnsPerPage, known)));
+  return { query, readEarlier };
+}
+
 interface Props extends Asking {
+  /** The turn to begin with, instead of the end. */
+  readonly reach: string | null;
   /** Without the tab bar of a phone below it. */
   readonly isInSheet?: boolean;
   readonly className?: string;
 }
 
 /** A conversation with the field for the next question. */
-export function Chat({ conversationId, onConversation, isInSheet = false, className = "" }: Props) {
+export function Chat({ conversationId, reach, onConversation, isInSheet = false, className = "" }: Props) {
   const onFailure = useFailureToast();
   const { data: status } = useAssistantStatus();
-  const query = useConversation(conversationId);
+  const { query, readEarlier } = useTurns(conversationId, reach);
   const { text, setText, given, ask, isPending, askedId } = useAsk({ conversationId, onConversation });
   useAbout(given.setImageIds);
   const { open, isUnseen, hasFailed } = answeringOf(query, askedId);
@@ -211,7 +219,8 @@ export function Chat({ conversationId, onConversation, isInSheet = false, classN
     onError: onFailure,
   });
   const isEmpty = conversationId === null && !isPending && askedId === null;
-  const { end, follow } = useStickToEnd(isEmpty);
+  const { end, follow, leave } = useStickToEnd(isEmpty);
+  useReach(reach, query.data !== undefined && !query.isPlaceholderData, leave);
   const send = useCallback(
     (question: Asked) => {
       follow();
@@ -234,7 +243,15 @@ export function Chat({ conversationId, onConversation, isInSheet = false, classN
       <div className="flex flex-1 flex-col gap-8 pt-2 pb-6">
         <StatusNote />
         {isEmpty ? <Welcome onPick={setText} /> : null}
-        <Talk query={query} onRepeat={repeat} />
+        <Talk
+          query={query}
+          reach={reach}
+          onEarlier={() => {
+            leave();
+            readEarlier();
+          }}
+          onRepeat={repeat}
+        />
         <div ref={end} className="scroll-mb-48" />
       </div>
       <div

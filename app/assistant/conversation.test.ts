@@ -5,6 +5,7 @@ import { applyQuestionUpdate, type Conversation, readWithUpdates } from "./conve
 const run = (changes: Partial<QuestionView> = {}): QuestionView => ({
   id: "run",
   conversationId: "talk",
+  talk: { title: "", isPinned: false },
   status: "responding",
   revision: 6,
   attempt: 3,

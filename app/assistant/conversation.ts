@@ -7,6 +7,8 @@ export interface Conversation {
   readonly title: string;
   readonly lastAt: string;
   readonly turns: readonly Turn[];
+  /** There are turns before these. */
+  readonly hasEarlier?: boolean;
   /** Words whose beginning was missed. The row of the question, which comes each second, has the words before them. */
   readonly ahead?: Words | null;
 }

@@ -40,6 +40,7 @@ export function SheetBox({ isOpen, onOpenChange }: Props) {
           <div className="flex min-h-0 flex-1 flex-col overflow-y-auto px-5 pt-5">
             <Chat
               conversationId={conversationId}
+              reach={null}
               onConversation={setConversationId}
               isInSheet
               className="flex-1"

@@ -6,14 +6,17 @@ import Link from "next/link";
 import { memo } from "react";
 import type { QuestionView, Turn } from "@atelier/server/assistant";
 import { api } from "../client/api.ts";
+import { LoadFailed } from "../parts/page-parts.tsx";
 import { Picture } from "../pictures/picture.tsx";
 import { Button, cx, IconButton } from "../ui/button.tsx";
 import { useCopy } from "../ui/copy.ts";
+import { EmptyState } from "../ui/display.tsx";
+import { failureOf } from "../ui/failures.ts";
 import { AnswerText, type Piece, piecesOf } from "./answer-text.tsx";
 import { hasQuestionEnded } from "./conversation.ts";
 import { TurnPictures } from "./given-pictures.tsx";
 import { ProposalCard } from "./proposal-card.tsx";
-import { conversationKeys } from "./queries.ts";
+import { conversationKeys, type useConversation } from "./queries.ts";
 
 function Images({ imageIds }: { readonly imageIds: readonly string[] }) {
   const t = useTranslations("assistant");
@@ -181,12 +184,23 @@ function Foot({ turn, onRepeat }: TurnProps) {
   );
 }
 
+interface ViewProps extends TurnProps {
+  /** It was looked for. */
+  readonly isFound: boolean;
+}
+
 /** A question and its answer. `memo`: only the turn that changes renders again. */
-export const TurnView = memo(function TurnView({ turn, onRepeat }: TurnProps) {
+const TurnView = memo(function TurnView({ turn, isFound, onRepeat }: ViewProps) {
   const t = useTranslations("assistant");
   const { run, pictures } = turn;
   return (
-    <article className="flex flex-col gap-4">
+    <article
+      data-turn={turn.runId}
+      className={cx(
+        "flex scroll-my-24 flex-col gap-4",
+        isFound && "rounded-card outline-1 outline-offset-12 outline-edge",
+      )}
+    >
       <h2 className="sr-only">{t("turn")}</h2>
       <TurnPictures pictures={pictures} />
       <p className="max-w-[85%] self-end rounded-card bg-well px-4 py-2.5 break-words whitespace-pre-wrap">
@@ -204,3 +218,41 @@ export const TurnView = memo(function TurnView({ turn, onRepeat }: TurnProps) {
     </article>
   );
 });
+
+interface TalkProps {
+  readonly query: ReturnType<typeof useConversation>;
+  readonly reach: string | null;
+  readonly onEarlier: () => void;
+  readonly onRepeat: (question: AskedAgain) => void;
+}
+
+/** The turns of a conversation, or why they cannot be shown. */
+export function Talk({ query, reach, onEarlier, onRepeat }: TalkProps) {
+  const t = useTranslations("assistant");
+  const { data, error, refetch, isPlaceholderData } = query;
+  if (data !== undefined)
+    return (
+      <>
+        {data.hasEarlier ? (
+          <Button
+            look="quiet"
+            size="small"
+            disabled={isPlaceholderData}
+            onClick={onEarlier}
+            className="self-center"
+          >
+            {t("talks.earlier")}
+          </Button>
+        ) : null}
+        {data.turns.map((turn) => (
+          <TurnView key={turn.runId} turn={turn} isFound={turn.runId === reach} onRepeat={onRepeat} />
+        ))}
+      </>
+    );
+  if (error === null) return null;
+  return failureOf(error).code === "not_found" ? (
+    <EmptyState title={t("goneTitle")} text={t("goneText")} />
+  ) : (
+    <LoadFailed error={error} onRetry={() => void refetch()} />
+  );
+}

@@ -66,6 +66,14 @@ const shortcutGroups = [
     ],
   },
   {
+    key: "assistant",
+    items: [
+      { key: "newTalk", keys: "Control+Shift+O" },
+      { key: "moveTalk", keys: "ArrowUp ArrowDown" },
+      { key: "renameTalk", keys: "F2" },
+    ],
+  },
+  {
     key: "edit",
     items: [
       { key: "paint", keys: "Enter" },

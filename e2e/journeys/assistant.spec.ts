@@ -104,6 +104,94 @@ test("B6 pictures are given to a question, opened from the talk, and asked about
   await expect(page).toHaveURL(/\/assistant$/);
 });
 
+test("B1 conversations are found by what was said, named, pinned and saved, also as seen by another tab", async ({
+  page,
+  context,
+}) => {
+  await beGuest(page);
+  await page.goto("/assistant");
+  const question = page.getByRole("textbox", { name: "Question" });
+  const list = page.getByRole("navigation", { name: "Conversations" });
+  const ask = async (text: string) => {
+    await page.keyboard.press("Control+Shift+O");
+    await expect(page).toHaveURL(/\/assistant$/);
+    await expect(question).toBeFocused();
+    await question.fill(text);
+    await question.press("Enter");
+    await expect(page.getByText(`you asked "${text}"`)).toBeVisible({ timeout: 120_000 });
+  };
+  await ask("Where is the crème hat?");
+  await ask("Where are the blue shoes?");
+  await question.fill("And the grey scarf?");
+  await question.press("Enter");
+  await expect(page.getByText('you asked "And the grey scarf?"')).toBeVisible({ timeout: 120_000 });
+  await expect(list.getByRole("heading", { name: "Today" })).toBeVisible();
+  expect(await findBarriers(page)).toEqual([]);
+  const other = await context.newPage();
+  await other.goto("/assistant");
+  const ofOther = other.getByRole("navigation", { name: "Conversations" });
+  await expect(ofOther.getByRole("link")).toHaveCount(2);
+
+  await test.step("a word without its accent finds the talk, and Enter opens it there", async () => {
+    await question.blur();
+    await page.keyboard.press("/");
+    const search = page.getByRole("searchbox", { name: "Search conversations" });
+    await expect(search).toBeFocused();
+    await search.fill("creme");
+    await expect(list.locator("mark").first()).toHaveText("crème");
+    expect(await findBarriers(page)).toEqual([]);
+    await search.press("Enter");
+    await expect(page).toHaveURL(/c=.*&m=/);
+    await expect(page.getByRole("article")).toHaveCount(1);
+    await search.fill("scarf");
+    await search.press("Enter");
+    await expect(page.getByRole("article")).toHaveCount(2);
+    await expect(page.getByRole("article").last()).toBeInViewport();
+    await search.fill("zebra");
+    await expect(list.getByText("Nothing was found.")).toBeVisible();
+    await search.press("Escape");
+    await expect(list.getByRole("heading", { name: "Today" })).toBeVisible();
+    await search.press("ArrowDown");
+  });
+
+  await test.step("Enter keeps a name, Escape does not, and another tab has it at once", async () => {
+    const shoes = list.getByRole("link", { name: /blue shoes/ });
+    await expect(shoes).toBeFocused();
+    const title = list.getByRole("textbox", { name: "Title of the conversation" });
+    await page.keyboard.press("F2");
+    await title.fill("Not this");
+    await title.press("Escape");
+    await expect(shoes).toBeFocused();
+    await page.keyboard.press("F2");
+    await title.fill("Winter catalogue");
+    await title.press("Enter");
+    await expect(list.getByRole("link", { name: /^Winter catalogue/ })).toBeFocused();
+    await expect(ofOther.getByRole("link", { name: /^Winter catalogue/ })).toBeVisible();
+  });
+
+  await test.step("a pinned one stands above all, and is saved as Markdown", async () => {
+    const more = list.getByRole("button", { name: /^More: Where is the crème hat/ });
+    await more.press("Enter");
+    await page.getByRole("menuitem", { name: "Pin to the top" }).click();
+    await expect(list.getByRole("heading").first()).toHaveText("Pinned");
+    await expect(list.getByRole("link").first()).toContainText("crème hat");
+    await expect(ofOther.getByRole("link").first()).toContainText("crème hat");
+    await more.press("Enter");
+    const download = page.waitForEvent("download");
+    await page.getByRole("menuitem", { name: "Save as Markdown" }).click();
+    expect((await download).suggestedFilename()).toBe("Where is the crème hat.md");
+  });
+
+  await test.step("on a phone the list is behind a button", async () => {
+    await other.setViewportSize({ width: 390, height: 844 });
+    await expect(ofOther).toBeHidden();
+    await other.getByRole("button", { name: "Conversations" }).click();
+    await ofOther.getByRole("link", { name: /^Winter catalogue/ }).click();
+    await expect(other.getByText('you asked "Where are the blue shoes?"')).toBeVisible();
+    await expect(ofOther).toBeHidden();
+  });
+});
+
 test("B1 a conversation begins though no further request of the page is answered", async ({ page }) => {
   await beGuest(page);
   await page.goto("/assistant");

@@ -9,13 +9,13 @@ import { getImages } from "../images/index.ts";
 import { mostGiven } from "./given.ts";
 import { completeStopped, hintQuestions, isOpen } from "./life.ts";
 import { noteTimeZone } from "./settings.ts";
+import { titleOf } from "./talks.ts";
 
 const { assistantConversations, assistantMessages, assistantRuns, assistantSettings, idempotencyKeys } =
   schema;
 
 /** Characters of a question. */
 export const maxQuestionLength = 8_000;
-const titleLength = 80;
 
 export const askSchema = z.object({
   text: z
@@ -179,15 +179,6 @@ function isOneOpenViolation(error: unknown): boolean {
     "constraint_name" in cause &&
     cause.constraint_name === "assistant_runs_one_open"
   );
-}
-
-/** The first line of a question, cut at a word. */
-function titleOf(text: string): string {
-  const line = text.replaceAll(/\s+/g, " ").trim();
-  if (line.length <= titleLength) return line;
-  const cut = line.slice(0, titleLength);
-  const end = cut.lastIndexOf(" ");
-  return `${(end > titleLength / 2 ? cut.slice(0, end) : cut).trimEnd()}…`;
 }
 
 /**

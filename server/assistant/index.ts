@@ -56,10 +56,9 @@ export {
 export { activatePrompt, addPrompt, listPrompts, promptText, type PromptVersion } from "./prompts.ts";
 export { approve, decline, type ProposalView } from "./proposals.ts";
 export {
-  deleteConversation,
-  listConversations,
   readClientQuestion,
   readConversation,
+  readConversationSchema,
   readUsed,
   type QuestionView,
   type Turn,
@@ -88,4 +87,11 @@ export {
   type QuestionSummary,
 } from "./stories.ts";
 export { type Forms, mendArguments, saidArguments } from "./stages/mend-call.ts";
+export { findTalks, findTalksSchema } from "./find-talks.ts";
+export {
+  changeConversation,
+  changeConversationSchema,
+  deleteConversation,
+  listConversations,
+} from "./talks.ts";
 export { type Trial, type TrialOutcome, trialSchema, type TrialSide, tryPrompt } from "./trial.ts";

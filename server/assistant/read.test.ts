@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
 import { addSpeaker } from "./import-talks.ts";
-import { listConversations, readConversation } from "./read.ts";
+import { readConversation } from "./read.ts";
+import { listConversations } from "./talks.ts";
 
 let fixture: TestServices;
 let ownerId = "";

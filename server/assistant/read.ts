@@ -1,12 +1,13 @@
-import { and, desc, eq, inArray, or, type SQL, sql } from "drizzle-orm";
+import { and, desc, eq, gte, inArray, or, type SQL, sql } from "drizzle-orm";
+import { z } from "zod";
 import type { Caller } from "../accounts/plain.ts";
-import { recordAct } from "../audit/index.ts";
-import { latestFirst, schema, toPage } from "../db/index.ts";
+import { schema } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { type ProposalView, readProposals } from "./proposals.ts";
 import { type GivenPicture, readGiven } from "./given.ts";
 import type { QuestionRow } from "./life.ts";
+import { type ConversationView, type OwnId, ownTalk, toConversation } from "./talks.ts";
 
 const { assistantConversations, assistantMessages, assistantRuns, clientUsers, memories } = schema;
 
@@ -14,6 +15,8 @@ const { assistantConversations, assistantMessages, assistantRuns, clientUsers, m
 export interface QuestionView {
   readonly id: string;
   readonly conversationId: string;
+  /** What the list of conversations shows of its conversation. */
+  readonly talk: Pick<ConversationView, "title" | "isPinned">;
   readonly status: QuestionRow["status"];
   readonly revision: number;
   readonly attempt: number;
@@ -36,8 +39,10 @@ export interface QuestionView {
 
 const states = sql`(select string_agg(p.state, ',' order by p.id) from ${schema.proposals} p where p.run_id = ${assistantRuns.id})`;
 
-/** SQL expression: differs with each change of a question that makes no new revision. */
-export const questionDetail = sql<string>`concat_ws(' ', length(${assistantRuns.answer}), jsonb_array_length(${assistantRuns.parts}), ${states})`;
+const named = sql`(select concat(c.pinned_at, c.title) from ${assistantConversations} c where c.id = ${assistantRuns.conversationId})`;
+
+/** SQL expression: differs with each change of a question or its conversation that makes no new revision. */
+export const questionDetail = sql<string>`concat_ws(' ', length(${assistantRuns.answer}), jsonb_array_length(${assistantRuns.parts}), ${states}, ${named})`;
 
 /** A question with its owner and with what it was at the time of `view`. */
 export interface LoadedQuestion {
@@ -55,12 +60,14 @@ export async function loadQuestionRows(
   const newest = services.db
     .select({
       run: assistantRuns,
+      conversation: assistantConversations,
       question: assistantMessages.text,
       imageIds: assistantMessages.imageIds,
       detail: questionDetail,
     })
     .from(assistantRuns)
     .innerJoin(assistantMessages, eq(assistantMessages.id, assistantRuns.questionId))
+    .innerJoin(assistantConversations, eq(assistantConversations.id, assistantRuns.conversationId))
     .where(where)
     .orderBy(desc(assistantRuns.createdAt), desc(assistantRuns.id))
     .$dynamic();
@@ -73,10 +80,14 @@ export async function loadQuestionRows(
     ),
     readGiven(services, rows.map(givenOf)),
   ]);
+  const askedOf = ({ question, conversation }: (typeof rows)[number], pictures: readonly GivenPicture[]) => {
+    const { title, isPinned } = toConversation(conversation);
+    return { question, pictures, talk: { title, isPinned } };
+  };
   return rows.map((row) => ({
     ownerId: row.run.ownerId,
     detail: row.detail,
-    view: viewOf(row.run, { question: row.question, pictures: picturesOf(givenOf(row)) }, proposals),
+    view: viewOf(row.run, askedOf(row, picturesOf(givenOf(row))), proposals),
   }));
 }
 
@@ -89,7 +100,7 @@ async function loadQuestions(
 
 function viewOf(
   run: QuestionRow,
-  asked: Pick<QuestionView, "question" | "pictures">,
+  asked: Pick<QuestionView, "question" | "pictures" | "talk">,
   proposals: readonly ProposalView[],
 ): QuestionView {
   const { id, conversationId, status, revision, attempt, answer, thinking, parts, createdAt, endedAt } = run;
@@ -113,11 +124,6 @@ function viewOf(
   };
 }
 
-interface OwnId {
-  readonly ownerId: string;
-  readonly id: string;
-}
-
 /** A question by the id alone, for a client: an own one, or for an admin also one of a user that admins' keys act for. Throws `not_found`. */
 export async function readClientQuestion(
   services: Pick<Services, "db">,
@@ -132,42 +138,6 @@ export async function readClientQuestion(
   return run;
 }
 
-export interface ConversationView {
-  readonly id: string;
-  readonly title: string;
-  readonly lastAt: string;
-}
-
-const conversationsPerPage = 30;
-
-const pages = latestFirst(assistantConversations.lastAt, assistantConversations.id);
-
-/** Own conversations, the last used first. `cursor` is the `next` of the page before. Throws `bad_request` for a wrong one. */
-export async function listConversations(
-  { db }: Services,
-  { ownerId, cursor }: { readonly ownerId: string; readonly cursor: string | undefined },
-): Promise<{ items: ConversationView[]; next: string | null }> {
-  const { id, title, lastAt } = assistantConversations;
-  const rows = await db
-    .select({ id, title, lastAt, cursor: pages.cursor })
-    .from(assistantConversations)
-    .where(
-      and(
-        eq(assistantConversations.ownerId, ownerId),
-        cursor === undefined ? undefined : pages.isBehind(cursor),
-      ),
-    )
-    .orderBy(...pages.order)
-    .limit(conversationsPerPage + 1);
-  const { items: shown, nextCursor } = toPage(rows, conversationsPerPage, "cursor");
-  const items = shown.map((row) => ({
-    id: row.id,
-    title: row.title ?? "",
-    lastAt: row.lastAt.toISOString(),
-  }));
-  return { items, next: nextCursor };
-}
-
 /** A question with its answer. The row of a question is gone when it was pruned; its words are still there. */
 export interface Turn {
   readonly runId: string;
@@ -178,24 +148,47 @@ export interface Turn {
   readonly run: QuestionView | null;
 }
 
-/** Turns that a page shows at once. */
+/** Turns that a page shows at once, and those that one can ask for. */
 const turnsPerPage = 50;
+const mostTurns = 2_000;
+
+export const readConversationSchema = z.strictObject({
+  id: z.string(),
+  /** The last of them. */
+  turns: z.int().min(1).max(mostTurns).optional(),
+  /** More where it takes more to reach the turn with this id. */
+  reach: z.string().optional(),
+});
+
+interface ReadInput extends z.output<typeof readConversationSchema> {
+  readonly ownerId: string;
+}
+
+interface WholeConversation extends ConversationView {
+  readonly turns: Turn[];
+  readonly hasEarlier: boolean;
+}
 
 /** The last turns of an own conversation, oldest first. Throws `not_found`. */
 export async function readConversation(
   services: Services,
-  { ownerId, id }: OwnId,
-): Promise<ConversationView & { readonly turns: Turn[] }> {
+  { ownerId, id, turns: wanted = turnsPerPage, reach = "" }: ReadInput,
+): Promise<WholeConversation> {
   const { db } = services;
-  const own = and(eq(assistantConversations.id, id), eq(assistantConversations.ownerId, ownerId));
-  const [conversation] = isId(id) ? await db.select().from(assistantConversations).where(own) : [];
+  const [conversation] = await db.select().from(assistantConversations).where(ownTalk({ ownerId, id }));
   if (!conversation) throw new AppError("not_found");
-  const messages = await db
+  const { conversationId, at } = assistantMessages;
+  const ofTalk = eq(conversationId, id);
+  const said = sql`(select min(m.at) from ${assistantMessages} m where m.conversation_id = ${id} and ${reach} in (m.id::text, m.run_id::text))`;
+  const reached = reach === "" ? 0 : await db.$count(assistantMessages, and(ofTalk, gte(at, said)));
+  const most = Math.min(Math.max(wanted * 2, reached + 2), mostTurns * 2);
+  const found = await db
     .select()
     .from(assistantMessages)
-    .where(eq(assistantMessages.conversationId, id))
-    .orderBy(desc(assistantMessages.at), desc(assistantMessages.id))
-    .limit(turnsPerPage * 2);
+    .where(ofTalk)
+    .orderBy(desc(at), desc(assistantMessages.id))
+    .limit(most + 1);
+  const messages = found.slice(0, most);
   const runIds = [...new Set(messages.map(({ runId }) => runId).filter((runId) => runId !== null))];
   const runs = runIds.length > 0 ? await loadQuestions(services, inArray(assistantRuns.id, runIds)) : [];
   const picturesOf = await readGiven(services, messages);
@@ -204,7 +197,7 @@ export async function readConversation(
     .toReversed()
     .filter(({ role }) => role === "user")
     .map((message): Turn => {
-      const { id: messageId, runId, text, at } = message;
+      const { id: messageId, runId, text, at: askedAt } = message;
       const answer = messages.find((said) => said.role === "assistant" && said.runId === runId);
       const run = runId === null ? null : (questionById.get(runId) ?? null);
       return {
@@ -212,26 +205,11 @@ export async function readConversation(
         question: text,
         pictures: picturesOf(message),
         answer: run?.answer ?? answer?.text ?? "",
-        askedAt: at.toISOString(),
+        askedAt: askedAt.toISOString(),
         run,
       };
     });
-  const { title, lastAt } = conversation;
-  return { id, title: title ?? "", lastAt: lastAt.toISOString(), turns };
-}
-
-/** Removes an own conversation with its questions and messages; memories that were made from it stay. Throws `not_found`. */
-export async function deleteConversation({ db }: Services, { ownerId, id }: OwnId): Promise<void> {
-  const own = and(eq(assistantConversations.id, id), eq(assistantConversations.ownerId, ownerId));
-  if (!isId(id)) throw new AppError("not_found");
-  await db.transaction(async (tx) => {
-    const deleted = await tx
-      .delete(assistantConversations)
-      .where(own)
-      .returning({ id: assistantConversations.id });
-    if (deleted.length === 0) throw new AppError("not_found");
-    await recordAct(tx, { kind: "assistant.conversation_deleted", by: ownerId, object: id });
-  });
+  return { ...toConversation(conversation), turns, hasEarlier: found.length > most };
 }
 
 /** A memory or a message that an answer could use. */

@@ -131,6 +131,7 @@ export {
   plainSpelling,
   searchForm,
   spellingsOf,
+  textForm,
 } from "./search-text.ts";
 export { discardStaged, ingest, insertStaged, type StagedUpload, stageUpload } from "./ingest.ts";
 export { cleanDescription, cleanTitle } from "./title.ts";

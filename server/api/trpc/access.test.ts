@@ -145,6 +145,12 @@ const cases: Readonly<Record<string, Case>> = {
   "assistant.stop": { access: "owned", resource: "runId", input: byId },
   "assistant.conversations": { access: "member" },
   "assistant.conversation": { access: "owned", resource: "conversationId", input: byId },
+  "assistant.find": { access: "member", input: { text: "red dress" } },
+  "assistant.changeConversation": {
+    access: "owned",
+    resource: "conversationId",
+    input: (id) => ({ id, title: "Stolen", isPinned: true }),
+  },
   "assistant.used": { access: "owned", resource: "runId", input: byId },
   "assistant.approve": { access: "owned", resource: "proposalId", input: byId },
   "assistant.decline": { access: "owned", resource: "proposalId", input: byId },

@@ -7,6 +7,8 @@ import {
   approve,
   ask,
   askSchema,
+  changeConversation,
+  changeConversationSchema,
   decline,
   deleteConversation,
   deleteMemory,
@@ -14,6 +16,8 @@ import {
   editMemory,
   exportMemories,
   findStageModel,
+  findTalks,
+  findTalksSchema,
   findVectorModel,
   forgetEverything,
   isMemoryPaused,
@@ -33,6 +37,7 @@ import {
   pauseMemory,
   promptText,
   readConversation,
+  readConversationSchema,
   readDescriptionFigures,
   readFigures,
   readQuestionStory,
@@ -90,8 +95,15 @@ export const assistantRouter = t.router({
       listConversations(ctx.services, { ownerId: ctx.caller.userId, cursor: input?.cursor }),
     ),
   conversation: memberProcedure
-    .input(byId)
-    .query(({ ctx, input }) => readConversation(ctx.services, { ownerId: ctx.caller.userId, id: input.id })),
+    .input(readConversationSchema)
+    .query(({ ctx, input }) => readConversation(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+  /** Conversations by what was said in them. */
+  find: memberProcedure
+    .input(findTalksSchema)
+    .query(({ ctx, input }) => findTalks(ctx.services, { ...input, ownerId: ctx.caller.userId })),
+  changeConversation: memberProcedure
+    .input(changeConversationSchema)
+    .mutation(({ ctx, input }) => changeConversation(ctx.services, { ...input, ownerId: ctx.caller.userId })),
   deleteConversation: memberProcedure
     .input(byId)
     .mutation(({ ctx, input }) =>

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { schema } from "../../db/index.ts";
 import { addSpeaker, type ImportedIds, importTalks } from "../import-talks.ts";
 import { deleteMemory, exportMemories, forgetEverything } from "../memories.ts";
-import { deleteConversation } from "../read.ts";
+import { deleteConversation } from "../talks.ts";
 import { recall } from "./recall.ts";
 import { archive } from "../stages/archive.ts";
 

@@ -71,6 +71,8 @@ export const images = pgTable(
     createdAt: timestamp("created_at", { withTimezone: true }).notNull().defaultNow(),
     /** When it was added, of a photo that stands at another time; null: \`createdAt\` is both. */
     addedAt: timestamp("added_at", { withTimezone: true }),
+    /** Where it stood before its owner gave it another time; null: none was given. */
+    undatedAt: timestamp("undated_at", { withTimezone: true }),
     deletedAt: timestamp("deleted_at", { withTimezone: true }),
   },
   (table) => [

@@ -1,4 +1,4 @@
-import { index, pgTable, primaryKey, text, timestamp, uniqueIndex, uuid } from "drizzle-orm/pg-core";
+import { index, integer, pgTable, primaryKey, text, timestamp, uniqueIndex, uuid } from "drizzle-orm/pg-core";
 import { users } from "./accounts.ts";
 import { images } from "./images.ts";
 
@@ -50,6 +50,8 @@ export const boards = pgTable(
     key: text("key").notNull(),
     /** A search whose pictures the board shows: a saved search. Null: it has the pictures of `board_images`. */
     search: text("search"),
+    /** Where its owner put it in the list; null: behind those that were put somewhere, by name. */
+    place: integer("place"),
     /** It can be taken back for `retention.undoDeleteMs`. */
     removedAt: at("removed_at"),
     createdAt: at("created_at").notNull().defaultNow(),

@@ -22,8 +22,10 @@ export const assistantConversations = pgTable(
     ownerId: text("owner_id")
       .notNull()
       .references(() => users.id, { onDelete: "cascade" }),
-    /** The beginning of the first question. */
+    /** The beginning of the first question, or what the owner calls it. */
     title: text("title"),
+    /** When its owner pinned it to the top of the list. */
+    pinnedAt: at("pinned_at"),
     createdAt: at("created_at")
       .notNull()
       .default(sql`clock_timestamp()`),
@@ -31,7 +33,13 @@ export const assistantConversations = pgTable(
       .notNull()
       .default(sql`clock_timestamp()`),
   },
-  (table) => [index("assistant_conversations_owner").on(table.ownerId, table.lastAt)],
+  (table) => [
+    index("assistant_conversations_owner").on(table.ownerId, table.lastAt),
+    index("assistant_conversations_words").using(
+      "gin",
+      sql`recall_words(recall_terms(${table.ownerId}, ${table.title}))`,
+    ),
+  ],
 );
 
 /** The log of all talks: what users and the assistant said. */
@@ -74,6 +82,10 @@ export const assistantMessages = pgTable(
     index("assistant_messages_owner").on(table.ownerId, table.at),
     index("assistant_messages_conversation").on(table.conversationId, table.at),
     index("assistant_messages_terms").using("gin", table.terms).with({ fastupdate: false }),
+    // As above, for beginnings of words.
+    index("assistant_messages_words")
+      .using("gin", sql`recall_words(${table.terms})`)
+      .with({ fastupdate: false }),
     index("assistant_messages_speaker")
       .on(table.ownerId, sql`lower(${table.speaker})`)
       .where(sql`${table.speaker} is not null`),
