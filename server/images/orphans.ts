@@ -3,7 +3,14 @@ import { inArray } from "drizzle-orm";
 import { type Db, schema } from "../db/index.ts";
 import type { Duty } from "../leases/index.ts";
 import type { Services } from "../services.ts";
-import { endUploads, type ListedObject, listObjects, reasonOfStore, removePrefix } from "../storage/index.ts";
+import {
+  endUploads,
+  type ListedObject,
+  listObjects,
+  readStoreClock,
+  reasonOfStore,
+  removePrefix,
+} from "../storage/index.ts";
 import { directUploadMs } from "./limits.ts";
 import { isOwnStore } from "./store-mark.ts";
 
@@ -44,24 +51,26 @@ type SweepServices = Pick<Services, "db" | "disk" | "log" | "config">;
  * between object and row left behind. Returns how many pictures' objects went. Ends early when the signal aborts.
  */
 export async function sweepOrphanObjects(services: SweepServices, signal?: AbortSignal): Promise<number> {
+  const nowMs = await readStoreClock(services.disk);
+  const newestBefore = nowMs - services.config.retention.orphanObjectMs;
   let removed = 0;
   for await (const batch of batchesOf(prefixes(services), orphanBatchSize)) {
     if (signal?.aborted) return removed;
     const known = await knownPrefixes(services.db, batch.keys().toArray());
     for (const [prefix, objects] of batch) {
-      if (!known.has(prefix) && (await removeOrphan(services, prefix, objects))) removed += 1;
+      if (!known.has(prefix) && (await removeOrphan(services, { prefix, objects, newestBefore })))
+        removed += 1;
     }
   }
-  await sweepUploads(services);
-  return removed + (await sweepIncoming(services, signal));
+  await sweepUploads(services, new Date(nowMs - uploadMostMs));
+  return removed + (await sweepIncoming(services, newestBefore - directUploadMs, signal));
 }
 
 /** No process sends one picture for so long. */
 const uploadMostMs = 24 * 3_600_000;
 
 /** Uploads in parts of processes that died. Not every store lists them, or lets the key end them. */
-async function sweepUploads({ disk, log }: SweepServices): Promise<void> {
-  const begunBefore = new Date(Date.now() - uploadMostMs);
+async function sweepUploads({ disk, log }: SweepServices, begunBefore: Date): Promise<void> {
   for (const root of roots) {
     const ended = await endUploads(disk, root, begunBefore).catch((error: unknown) => {
       log.debug({ reason: reasonOfStore(error) }, "unfinished uploads could not be ended");
@@ -72,8 +81,11 @@ async function sweepUploads({ disk, log }: SweepServices): Promise<void> {
 }
 
 /** Files of direct uploads whose row went with its owner: a row lives for an hour. */
-async function sweepIncoming({ disk, config }: SweepServices, signal?: AbortSignal): Promise<number> {
-  const newestBefore = Date.now() - config.retention.orphanObjectMs - directUploadMs;
+async function sweepIncoming(
+  { disk }: SweepServices,
+  newestBefore: number,
+  signal?: AbortSignal,
+): Promise<number> {
   let removed = 0;
   for await (const page of listObjects(disk, "incoming")) {
     if (signal?.aborted) break;
@@ -98,13 +110,17 @@ async function* prefixes({ disk }: Pick<Services, "disk">): AsyncGenerator<Liste
   }
 }
 
+interface Orphan {
+  readonly prefix: string;
+  readonly objects: readonly ListedObject[];
+  readonly newestBefore: number;
+}
+
 async function removeOrphan(
   services: SweepServices,
-  prefix: string,
-  objects: readonly ListedObject[],
+  { prefix, objects, newestBefore }: Orphan,
 ): Promise<boolean> {
   if (!ownedPrefix.test(prefix)) return false;
-  const newestBefore = Date.now() - services.config.retention.orphanObjectMs;
   for (const { readMetaData } of objects) {
     const found = await readMetaData();
     if (found && found.modifiedAt.getTime() > newestBefore) return false;

@@ -201,6 +201,17 @@ test("A5 a store that lets nobody end unfinished uploads is swept all the same",
   endUploads.mockRestore();
 });
 
+test("A5 a process whose clock is hours ahead takes no new object for an old one", async () => {
+  await addObject(`users/${ownerId}/${newId()}/original.png`, 1_000);
+  await addObject(`incoming/${newId()}/file`, 1_000);
+  const before = await listObjects(opened.services);
+  const aheadMs = Date.now() + 3 * hourMs;
+  const clock = vi.spyOn(Date, "now").mockReturnValue(aheadMs);
+  const swept = sweepOrphanObjects(opened.services).finally(() => clock.mockRestore());
+  expect(await swept).toBe(0);
+  expect(await listObjects(opened.services)).toEqual(before);
+});
+
 test("A5 the orphan sweep removes old objects without a row and leaves all others", async () => {
   const kept = await addImage();
   const deleted = await addImage();

@@ -70,10 +70,14 @@ export interface LiveSource<View, Update> {
 /** Covers commits that become visible late; a row that is read twice is dropped by its revision. */
 const overlapMs = 5_000;
 
-/** SQL expression: a stream begins with rows that ended after this time: the last update of the client, or a look back. */
+/**
+ * SQL expression: a stream begins with rows that ended after this time: the last update of the client, or a look back, also where that
+ * update lies ahead, since the clock was set back meanwhile.
+ */
 export function firstRowsFrom(since: Date | null, lookBackMs: number): SQL {
   if (since === null) return ago(lookBackMs);
-  return sql`${new Date(since.getTime() - overlapMs).toISOString()}::timestamptz`;
+  const from = sql`${new Date(since.getTime() - overlapMs).toISOString()}::timestamptz`;
+  return sql`case when ${from} > now() then ${ago(lookBackMs)} else ${from} end`;
 }
 
 /** Whether the mark belongs to a newer state than the known one. */

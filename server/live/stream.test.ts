@@ -2,7 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { addJob, addNode, addOwner, localOffers, type TestOwner, testQueue } from "@atelier/testing/jobs";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
-import { eq } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { ask, questionSource, type QuestionUpdate } from "../assistant/index.ts";
 import { schema } from "../db/index.ts";
@@ -173,6 +173,43 @@ test("D10 a reader that falls behind gets each row once in its newest state, and
   const newcomer = collect(web, owner.userId);
   await vi.waitUntil(() => wordsOf(newcomer.updates) === "One two three", 5_000);
   await Promise.all([stream.close(), beside.close(), newcomer.close()]);
+});
+
+/** The first rows of a stream of jobs, and its time. */
+async function readFirst(ownerId: string, since: Date | null, source = jobSource) {
+  const stream = watch<JobsUpdate>(web, [source], { ownerId, since, signal: new AbortController().signal });
+  const value = (await stream.next()).value as JobsUpdate | Alive | undefined;
+  await stream.return(undefined);
+  if (value?.type !== "snapshot") throw new Error("no snapshot");
+  return { at: Date.parse(value.at), ids: value.jobs.map(({ id }) => id) };
+}
+
+test("a page whose last update lies ahead, as the clock was set back since, hears what ended meanwhile", async () => {
+  const owner = await addOwner(opened.services);
+  const { jobId } = await startJob(owner);
+  await opened.services.db
+    .update(schema.jobs)
+    .set({ status: "cancelled", endedAt: sql`now() - interval '10 seconds'` })
+    .where(eq(schema.jobs.id, jobId));
+  const aheadMs = Date.now() + 3_600_000;
+  expect((await readFirst(owner.userId, new Date(aheadMs))).ids).toEqual([jobId]);
+  expect((await readFirst(owner.userId, new Date())).ids).toEqual([]);
+});
+
+test("the times of a stream do not follow the clock of its process when that is set", async () => {
+  const { userId } = await addOwner(opened.services);
+  let aheadMs = 0;
+  const { now } = Date;
+  const clock = vi.spyOn(Date, "now").mockImplementation(() => now() + aheadMs);
+  const stepping: typeof jobSource = {
+    ...jobSource,
+    readFirst: (...input) => {
+      aheadMs = 365 * 86_400_000;
+      return jobSource.readFirst(...input);
+    },
+  };
+  const { at } = await readFirst(userId, null, stepping).finally(() => clock.mockRestore());
+  expect(Math.abs(at - Date.now())).toBeLessThan(60_000);
 });
 
 test("O1 a process looks at the rows of all open streams by one statement each, and finds what no hint told", async () => {

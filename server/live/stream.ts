@@ -172,11 +172,15 @@ function updateOf<Update>(sent: Map<string, Mark>, letter: Letter<unknown, Updat
   return source.toUpdate(views, at, "changed");
 }
 
-/** The clock of the database, which also wrote the times that `since` is compared with; the local clock may differ. */
+/**
+ * The clock of the database, which also wrote the times that `since` is compared with; the local clock may differ, and be set while a
+ * stream is open.
+ */
 async function readClock({ db }: Services): Promise<() => string> {
   const result = await db.execute<{ ms: number }>(
     sql`select (extract(epoch from now()) * 1000)::float8 as ms`,
   );
-  const offsetMs = (result[0]?.ms ?? Date.now()) - Date.now();
-  return () => new Date(Date.now() + offsetMs).toISOString();
+  const readMs = result[0]?.ms ?? Date.now();
+  const startMs = performance.now();
+  return () => new Date(readMs + performance.now() - startMs).toISOString();
 }

@@ -86,6 +86,17 @@ export async function probeDisk(disk: ImageDisk): Promise<void> {
   }
 }
 
+/** What time the store has, which dates its objects: its machine's clock, or this one's, may be wrong. Throws `storage_unavailable`. */
+export async function readStoreClock(disk: ImageDisk): Promise<number> {
+  const key = `health/${newId()}`;
+  await orFailure(disk.put(key, "ok"));
+  try {
+    return (await findObject(disk, key))?.modifiedAt.getTime() ?? Date.now();
+  } finally {
+    await disk.delete(key).catch(() => undefined);
+  }
+}
+
 const listTries = 3;
 const listRestMs = 500;
 

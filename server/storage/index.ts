@@ -18,6 +18,7 @@ export {
   probeDisk,
   probeList,
   putAll,
+  readStoreClock,
   removePrefix,
   storageFailure,
 } from "./disk.ts";

@@ -13,14 +13,19 @@ export function tempRoot(env: TempEnv): string {
 /** How the names begin: the platform's folder has those of others, too. */
 const tempPrefix = (env: TempEnv) => (isFunction(env) ? "atelier-work-" : "work-");
 
+/** The folders that this process works with. */
+const open = new Set<string>();
+
 /** Runs `work` with a folder of its own below `tempRoot`, which is gone afterwards whatever happened. */
 export async function withTempFolder<T>(env: TempEnv, work: (folder: string) => Promise<T>): Promise<T> {
   const root = tempRoot(env);
   await mkdir(root, { recursive: true });
   const folder = await mkdtemp(path.join(root, tempPrefix(env)));
+  open.add(folder);
   try {
     return await work(folder);
   } finally {
+    open.delete(folder);
     // The sweep removes the rest; a failure here must not hide how the work ended.
     await rm(folder, { recursive: true, force: true, maxRetries: 2 }).catch(() => undefined);
   }
@@ -37,12 +42,16 @@ export async function keepTempFolder(folder: string): Promise<void> {
   await utimes(folder, now, now).catch(() => undefined);
 }
 
-/** Removes the folders that a killed process left behind: work with one must end, or keep it, before `olderThanMs`. */
+/**
+ * Removes the folders that a killed process left behind: work with one must end, or keep it, before `olderThanMs`. Work of this process
+ * may take any time by the clock, which goes on while the machine sleeps, or is set.
+ */
 export async function sweepTempFolders(env: TempEnv, olderThanMs: number): Promise<void> {
   const names = await readdir(tempRoot(env)).catch(ignoreAbsent);
   const own = names?.filter((name) => name.startsWith(tempPrefix(env)));
   for (const name of own ?? []) {
     const folder = path.join(tempRoot(env), name);
+    if (open.has(folder)) continue;
     const found = await stat(folder).catch(ignoreAbsent);
     if (found && Date.now() - found.mtimeMs > olderThanMs) await rm(folder, { recursive: true, force: true });
   }
