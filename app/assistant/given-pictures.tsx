@@ -7,7 +7,7 @@ import { useCallback, useEffect, useState } from "react";
 import type { Turn } from "@atelier/server/assistant";
 import { mostGiven } from "../client/references.ts";
 import { useImage, useIsGone } from "../client/queries.ts";
-import { FromGallery } from "../pictures/gallery-strip.tsx";
+import { FromGallery } from "../pictures/from-gallery.tsx";
 import { usePictureUploads } from "../pictures/picture-input.tsx";
 import { Picture, useImageName } from "../pictures/picture.tsx";
 import { cx, IconButton, Spinner } from "../ui/button.tsx";

@@ -9,7 +9,7 @@ import { isTyping } from "../parts/run-button.tsx";
 import { useRemoveImages } from "../pictures/actions.tsx";
 import { useRemoving } from "../pictures/changes.ts";
 import { useRate, useStar } from "../pictures/marks.tsx";
-import { ratingOfKey } from "../pictures/picture.tsx";
+import { ratingOfKey } from "../pictures/rating.tsx";
 import { useImageName } from "../pictures/picture.tsx";
 import { failureOf } from "../ui/failures.ts";
 import { isCombined, keyOnce } from "../ui/key-press.ts";

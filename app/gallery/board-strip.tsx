@@ -14,7 +14,7 @@ import {
 import { withoutOrder } from "../client/search-terms.ts";
 import { useFailureToast } from "../ui/failures.ts";
 import { FilterChips, useSearchFilter } from "../parts/filters.tsx";
-import { BoardCover } from "../pictures/picture.tsx";
+import { BoardCover } from "../pictures/board-cover.tsx";
 import { Button, cx } from "../ui/button.tsx";
 import { Chip, chipStyle } from "../ui/display.tsx";
 import { later } from "../ui/later.tsx";

@@ -4,7 +4,7 @@ import { isTyping } from "../parts/run-button.tsx";
 import { isNewestFirst } from "../client/search-terms.ts";
 import { isCombined, keyOnce } from "../ui/key-press.ts";
 import { watchPictures } from "../pictures/changes.ts";
-import { ratingOfKey } from "../pictures/picture.tsx";
+import { ratingOfKey } from "../pictures/rating.tsx";
 import { type ListedImage, tileKey } from "./stack.tsx";
 
 /** What of a list is read: pictures beyond its ends are there, too, unless it ends there. */

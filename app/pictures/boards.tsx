@@ -12,7 +12,7 @@ import { Field } from "../ui/fields.tsx";
 import { Dialog } from "../ui/overlays.tsx";
 import { toastDone, toastWithUndo } from "../ui/toasts.tsx";
 import { callFor, idsPerCall } from "./actions.tsx";
-import { BoardCover } from "./picture.tsx";
+import { BoardCover } from "./board-cover.tsx";
 
 /** A board in a list to choose from; `ownerName` of those that others share. */
 type ChosenBoard = Pick<Board, "id" | "name" | "held" | "coverIds" | "pictures"> & {

@@ -1,11 +1,9 @@
 "use client";
-import { Star } from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
 import { useState } from "react";
 import { thumbHashToDataURL } from "thumbhash";
 import type { ImageView } from "@atelier/server/images";
-import type { Board } from "../client/boards.ts";
-import { boardFileUrl, imageUrl, type Variant } from "../client/urls.ts";
+import { imageUrl, type Variant } from "../client/urls.ts";
 import { cx } from "../ui/button.tsx";
 
 /** Marks a picture that an engine made. */
@@ -81,66 +79,5 @@ export function Picture(props: Props) {
       style={hashStyle}
       className={cx(fit === "cover" ? "object-cover" : "object-contain", className)}
     />
-  );
-}
-
-interface CoverProps {
-  readonly board: Pick<Board, "id" | "coverIds"> & { readonly ownerName?: string };
-  readonly className: string;
-}
-
-/** Up to four pictures of a board in one square. */
-export function BoardCover({ board, className }: CoverProps) {
-  const { coverIds } = board;
-  const shown = coverIds.length === 4 ? coverIds : coverIds.slice(0, 1);
-  return (
-    <span
-      aria-hidden
-      className={cx(
-        "grid shrink-0 overflow-hidden rounded-[4px] bg-well",
-        shown.length === 4 && "grid-cols-2",
-        className,
-      )}
-    >
-      {shown.map((id) => (
-        <img
-          key={id}
-          src={
-            board.ownerName === undefined
-              ? imageUrl(id, "thumbnail")
-              : boardFileUrl(board.id, id, "thumbnail")
-          }
-          alt=""
-          loading="lazy"
-          className="size-full object-cover"
-        />
-      ))}
-    </span>
-  );
-}
-
-export const ratings = [1, 2, 3, 4, 5] as const;
-
-/** Key of a rating: `0` to `5`. */
-export function ratingOfKey(key: string): number | null {
-  return /^[0-5]$/.test(key) ? Number(key) : null;
-}
-
-/** The rating on a tile: as many stars, read as one. */
-export function RatingBadge({ rating }: { readonly rating: number }) {
-  const t = useTranslations("pictures.marks");
-  if (rating === 0) return null;
-  return (
-    <span
-      role="img"
-      aria-label={t("stars", { count: rating })}
-      className="pointer-events-none absolute bottom-1.5 inset-s-1.5 flex h-[18px] items-center rounded-[4px] bg-black/65 px-1.5 text-[11px] leading-none text-white"
-    >
-      {ratings
-        .filter((value) => value <= rating)
-        .map((value) => (
-          <Star key={value} className="size-2.5 fill-current" aria-hidden />
-        ))}
-    </span>
   );
 }

@@ -3,7 +3,7 @@ import { Star } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { cx } from "../ui/button.tsx";
 import { type Rated, useRate } from "./marks.tsx";
-import { ratings } from "./picture.tsx";
+import { ratings } from "./rating.tsx";
 
 /** Five stars to click; the last one of the rating takes it away. */
 export function Stars({ images }: { readonly images: readonly Rated[] }) {

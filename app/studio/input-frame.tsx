@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import { type ClipboardEvent, type DragEvent, type ReactNode, useCallback, useState } from "react";
 import { useFailureText } from "../ui/failures.ts";
 import { useImage } from "../client/queries.ts";
-import { FromGallery } from "../pictures/gallery-strip.tsx";
+import { FromGallery } from "../pictures/from-gallery.tsx";
 import { Picture } from "../pictures/picture.tsx";
 import { Button, cx, IconButton } from "../ui/button.tsx";
 import { Progress } from "../ui/progress.tsx";

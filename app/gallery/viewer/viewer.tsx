@@ -11,7 +11,7 @@ import { isTyping } from "../../parts/run-button.tsx";
 import { useRemoveImages } from "../../pictures/actions.tsx";
 import { isCopyKey, useCopyPicture } from "../../pictures/copy.tsx";
 import { useRate, useStar } from "../../pictures/marks.tsx";
-import { ratingOfKey } from "../../pictures/picture.tsx";
+import { ratingOfKey } from "../../pictures/rating.tsx";
 import { turnOfKey, type Turns, useTurn } from "../../pictures/turn.tsx";
 import { belongsElsewhere } from "../../pictures/zoom.ts";
 import { isCombined, keyOnce } from "../../ui/key-press.ts";
