@@ -436,6 +436,7 @@ create table engine_servers (
   tight_needs text[] default '{}'::text[] not null,
   models text[] default '{}'::text[] not null,
   loras text[] default '{}'::text[] not null,
+  lists jsonb default '{}'::jsonb not null,
   constraint engine_servers_node_id_url_pk PRIMARY KEY (node_id, url),
   constraint engine_servers_node_id_nodes_id_fk FOREIGN KEY (node_id) REFERENCES nodes(id) ON DELETE CASCADE
 );

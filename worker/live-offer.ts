@@ -1,7 +1,7 @@
 import type { NodeSettings } from "@atelier/server/db";
 import { cloudQueue, type Need } from "@atelier/server/engines";
 import type { Offer } from "@atelier/server/jobs";
-import { keptLoras, type SeenServer } from "@atelier/server/nodes";
+import { keptListed, type SeenServer } from "@atelier/server/nodes";
 import type { Workflow } from "@atelier/server/workflows";
 import type { ProviderRoom } from "./cloud/index.ts";
 import { computeOffer, type NodeOffer, type OfferInput } from "./offer.ts";
@@ -115,6 +115,7 @@ export function toSeen(state: ServerState): SeenServer {
   const {
     models,
     loras,
+    lists,
     tightNeeds,
     choices: _choices,
     ranges: _ranges,
@@ -128,7 +129,8 @@ export function toSeen(state: ServerState): SeenServer {
     needs: [...needs],
     tightNeeds: [...tightNeeds],
     models: models.slice(0, maxModels),
-    loras: loras.slice(0, keptLoras),
+    loras: loras.slice(0, keptListed),
+    lists: Object.fromEntries(Object.entries(lists).map(([place, own]) => [place, own.slice(0, keptListed)])),
     sources: [...sources],
     queueLength: queueLength ?? 0,
     runningJobId: jobId,

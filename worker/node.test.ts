@@ -41,6 +41,7 @@ describe("node", () => {
       needs: [need],
       models: [],
       loras: [],
+      lists: {},
       missing: {},
       tightNeeds: [],
       choices: new Map(),

@@ -51,6 +51,7 @@ describe("offer", () => {
       needs: ["comfyui/t2i_sd15"],
       models: [],
       loras: [],
+      lists: {},
       missing: {},
       tightNeeds: [],
       choices: new Map(),
@@ -66,9 +67,11 @@ describe("offer", () => {
     };
   }
 
-  test("all LoRAs of a server are stored, also of one with thousands", () => {
+  test("all LoRAs and checkpoints of a server are stored, also of one with thousands", () => {
     const loras = Array.from({ length: 3_000 }, (_, at) => `${at}.safetensors`);
     expect(toSeen(server({ loras })).loras).toEqual(loras);
+    const lists = { "CheckpointLoaderSimple.ckpt_name": loras };
+    expect(toSeen(server({ lists })).lists).toEqual(lists);
   });
 
   interface Change extends Partial<Omit<OfferInput, "config" | "env">> {

@@ -20,6 +20,8 @@ export const draftKeys = {
   questions: "atelier-questions",
   /** What was chosen in the palette of commands. */
   palette: "atelier-palette",
+  /** Checkpoints that were chosen, the last one first. */
+  checkpoints: "atelier-checkpoints",
   /** Whether the user of this browser has an account. */
   account: "atelier-account",
   /** Keys of requests that were not answered. */

@@ -18,7 +18,7 @@ export function resolveSetting(
   param: OfferedParam | undefined,
   override: number | undefined,
 ): number | undefined {
-  if (param === undefined || ["text", "seed", "loras"].includes(param.type)) return undefined;
+  if (param === undefined || ["text", "seed", "loras", "listed"].includes(param.type)) return undefined;
   if (override !== undefined) return nearestAllowed(override, param);
   return typeof param.default === "number" ? param.default : undefined;
 }

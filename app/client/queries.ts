@@ -22,7 +22,7 @@ export const keys = {
   security: ["security"],
   links: ["links"],
   presets: ["presets"],
-  loras: (workflow: string) => ["loras", workflow],
+  listed: (workflow: string) => ["listed", workflow],
   promptHistory: ["prompt-history"],
   promptPreview: (asked: readonly unknown[]) => ["prompt-preview", asked],
   tags: ["tags"],

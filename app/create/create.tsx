@@ -8,12 +8,12 @@ import { type OfferedWorkflow, useCapability, useWorkflowsQuery } from "../clien
 import { agreedTo, useEstimate } from "../client/submit/job.ts";
 import { LoadFailed } from "../parts/page-parts.tsx";
 import { type CreateForm, createForm, useForm } from "./form.ts";
-import { planOf } from "./plan.ts";
+import { type Plan, planOf } from "./plan.ts";
 import { PromptCard } from "./prompt-card.tsx";
 import { useHasGone } from "./reference-list.tsx";
 import { lacksPictures } from "./references.ts";
 import { randomSeed } from "../client/numbers.ts";
-import { type CreateRequest, buildRequest, useCreateRemix } from "./requests.ts";
+import { type CreateRequest, buildRequest, lacksChoice, useCreateRemix } from "./requests.ts";
 import { Results } from "./results.tsx";
 import { useCreateRun, useCreations } from "./creations.ts";
 import { SettingsPanel } from "./settings.tsx";
@@ -85,6 +85,14 @@ function seededForm(): CreateForm {
 
 const forgetGridSeed = () => createForm.set({ gridSeed: null });
 
+/** Without the pictures and the checkpoint that a workflow needs, nobody can say where it would run. */
+function lacksOf(form: CreateForm, chosen: OfferedWorkflow | undefined, plan: Plan | null) {
+  if (chosen === undefined) return { isUnchosen: false, isOpen: false };
+  // A grid may name the checkpoints itself.
+  const isUnchosen = (plan === null || plan.axes === null) && lacksChoice(form, chosen);
+  return { isUnchosen, isOpen: lacksPictures(form.references, chosen) };
+}
+
 /** What the form makes, what that costs, and the click. */
 function usePlan({ chosen, offered, run }: MakingInput) {
   const form = useForm();
@@ -94,9 +102,8 @@ function usePlan({ chosen, offered, run }: MakingInput) {
   );
   const jobs = plan?.requests.map(forEstimate) ?? [];
   const first = chosen === undefined ? null : forEstimate(buildRequest(form, chosen));
-  // Without the pictures that a workflow needs, nobody can say where it would run.
-  const isOpen = chosen !== undefined && lacksPictures(form.references, chosen);
-  const answer = useEstimate(jobs[0] ?? (isOpen ? null : first));
+  const { isUnchosen, isOpen } = lacksOf(form, chosen, plan);
+  const answer = useEstimate(isUnchosen ? null : (jobs[0] ?? (isOpen ? null : first)));
   const ofBatch = useBatchEstimate(jobs.length > 1 ? { jobs } : null);
   const isShown = ofBatch?.jobs === jobs.length;
   const make = () => {
@@ -105,7 +112,13 @@ function usePlan({ chosen, offered, run }: MakingInput) {
     const shownUsd = isShown ? ofBatch.maxPriceUsd : null;
     run({ requests, axes, shown: agreedTo(answer), shownUsd });
   };
-  return { plan, answer, ofBatch: isShown ? ofBatch : undefined, make, isReady: jobs.length > 0 };
+  return {
+    plan,
+    answer,
+    ofBatch: isShown ? ofBatch : undefined,
+    make,
+    isReady: jobs.length > 0 && !isUnchosen,
+  };
 }
 
 /** The text-to-image page. */

@@ -12,8 +12,15 @@ export type Aspect = (typeof aspects)[number];
 
 type NumberSetting = "steps" | "guidance" | `${PictureRole}Strength`;
 
+/** Settings whose values servers list. */
+export const listedSettings = ["checkpoint", "sampler", "scheduler"] as const;
+export type ListedSetting = (typeof listedSettings)[number];
+export const isListed = (name: string): name is ListedSetting => listedSettings.some((one) => one === name);
+
 /** Settings that the user changed for one workflow; a missing setting has the workflow's default. */
-export type SettingOverrides = Readonly<Partial<Record<NumberSetting, number>>>;
+export type SettingOverrides = Readonly<
+  Partial<Record<NumberSetting, number>> & Partial<Record<ListedSetting, string>>
+>;
 
 /** One prompt, a list of them, or a table of pictures that differ in one or two settings. */
 const modes = ["one", "list", "grid"] as const;
@@ -27,6 +34,7 @@ const axisParams = [
   "style",
   "lora",
   "picture",
+  ...listedSettings,
 ] as const;
 
 /** What the rows or columns of a grid are: a setting, and its values as they are typed. */
@@ -112,6 +120,16 @@ function parse(text: string | null): Unknown {
 const isText = (value: unknown): value is string => typeof value === "string";
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 
+/** The checkpoint, sampler and scheduler among the params of a job, or the settings of a draft. */
+export function readChosen(given: Unknown): Pick<SettingOverrides, ListedSetting> {
+  return Object.fromEntries(
+    listedSettings.flatMap((name) => {
+      const value = given[name];
+      return isText(value) && value !== "" ? [[name, value]] : [];
+    }),
+  );
+}
+
 function readSettings(value: unknown): Record<string, SettingOverrides> {
   if (typeof value !== "object" || value === null) return {};
   return Object.fromEntries(
@@ -122,7 +140,8 @@ function readSettings(value: unknown): Record<string, SettingOverrides> {
       ).flatMap((setting) =>
         typeof others[setting] === "number" ? [[setting, others[setting]] as const] : [],
       );
-      return [name, { ...(isCount(steps) ? { steps } : {}), ...Object.fromEntries(numbers) }];
+      const own = { ...(isCount(steps) ? { steps } : {}), ...Object.fromEntries(numbers) };
+      return [name, { ...own, ...readChosen(others) }];
     }),
   );
 }
@@ -205,7 +224,10 @@ export const createForm = {
     if (prompt !== typed) createForm.set({ prompt: both.slice(0, most) });
   },
   /** Changes settings of one workflow; undefined restores the default. */
-  setFor: (workflow: string, changes: { [Name in keyof SettingOverrides]: number | undefined }): void => {
+  setFor: (
+    workflow: string,
+    changes: { [Name in keyof SettingOverrides]: SettingOverrides[Name] | undefined },
+  ): void => {
     const { settings } = createForm.get();
     createForm.set({ settings: { ...settings, [workflow]: { ...settings[workflow], ...changes } } });
   },

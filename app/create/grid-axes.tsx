@@ -4,11 +4,14 @@ import type { OfferedWorkflow } from "../client/queries.ts";
 import { Warning } from "../jobs/offer-line.tsx";
 import { cx, inputStyle } from "../ui/button.tsx";
 import { Select } from "../ui/select.tsx";
-import { type Axis, createForm, mostStyles, useForm } from "./form.ts";
+import { type Axis, createForm, isListed, listedSettings, mostStyles, useForm } from "./form.ts";
+import { useListed } from "./listed.tsx";
 import { usePresets } from "./library.tsx";
 import { wordsIn } from "./axis-values.ts";
 import { usePictureProblemText } from "./reference-list.tsx";
-import { axisParamsFor, type PlanProblem } from "./plan.ts";
+import type { PlanProblem } from "./plan.ts";
+import { rolesOf } from "./references.ts";
+import { sizeForAspect } from "./requests.ts";
 
 interface ChoicesProps {
   readonly label: string;
@@ -43,6 +46,21 @@ function Choices({ label, chosen, options, onChange }: ChoicesProps) {
 
 const quote = (name: string) => (/[,"\n]/.test(name) ? JSON.stringify(name) : name);
 
+/** What the params of an axis may be with this workflow. */
+function axisParamsFor(workflow: OfferedWorkflow): readonly Axis["param"][] {
+  const { params } = workflow;
+  return [
+    "part",
+    ...(["seed", "steps", "guidance"] as const).filter((name) => params[name] !== undefined),
+    ...(sizeForAspect(workflow, "1:1") === null ? [] : ["size" as const]),
+    "workflow",
+    "style",
+    ...(params.loras === undefined ? [] : ["lora" as const]),
+    ...listedSettings.filter((name) => params[name] !== undefined),
+    ...(rolesOf(workflow).length === 0 ? [] : ["picture" as const]),
+  ];
+}
+
 interface AxisFieldProps {
   readonly name: "xAxis" | "yAxis";
   readonly chosen: OfferedWorkflow;
@@ -59,10 +77,14 @@ function AxisField({ name, chosen, offered }: AxisFieldProps) {
   const other = (name === "xAxis" ? yAxis : xAxis).param;
   const params = axisParamsFor(chosen).filter((param) => param !== other || param === axis.param);
   const label = t("values", { axis: t(name) });
-  const options =
+  const setting = isListed(axis.param) ? axis.param : undefined;
+  const listed = useListed(setting === undefined ? null : chosen.name);
+  const ofNames = () =>
     axis.param === "workflow"
       ? offered.map(({ name: value, title }) => ({ value, title }))
       : presets.map((style) => ({ value: style.name, title: style.title }));
+  const options =
+    setting === undefined ? ofNames() : (listed?.[setting] ?? []).map((value) => ({ value, title: value }));
   return (
     <div className="grid gap-x-3 gap-y-1.5 sm:grid-cols-[212px_minmax(0,1fr)] sm:items-start">
       <Select
@@ -74,7 +96,7 @@ function AxisField({ name, chosen, offered }: AxisFieldProps) {
           if (param !== undefined) set({ param, text: "" });
         }}
       />
-      {axis.param === "workflow" || axis.param === "style" ? (
+      {axis.param === "workflow" || axis.param === "style" || setting !== undefined ? (
         <div className="sm:pt-6">
           <Choices
             label={label}

@@ -1,35 +1,20 @@
 "use client";
-import { useQuery } from "@tanstack/react-query";
 import { Plus, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { useState } from "react";
-import { api } from "../client/api.ts";
-import { keys, type OfferedWorkflow } from "../client/queries.ts";
+import type { OfferedWorkflow } from "../client/queries.ts";
 import { Warning } from "../jobs/offer-line.tsx";
-import { Button, IconButton, inputStyle } from "../ui/button.tsx";
+import { Button, IconButton } from "../ui/button.tsx";
 import { NumberInput } from "../ui/number-input.tsx";
 import { Slider } from "../ui/slider.tsx";
-import { Dialog } from "../ui/overlays.tsx";
 import { createForm, useForm } from "./form.ts";
+import { ListDialog, shownName, useListed } from "./listed.tsx";
 import { type Lora, loraWeight, mostLoras, readLoras } from "../jobs/params.ts";
 import { useReplacedToast } from "./prompt-field.ts";
 import { lorasIn } from "./prompt-marks.ts";
 
-/** The LoRAs that connected servers have for a workflow; undefined until loaded. Null asks for none. */
-export function useLoras(workflow: string | null): readonly string[] | undefined {
-  const { data } = useQuery({
-    queryKey: keys.loras(workflow ?? ""),
-    queryFn: () => api.workflows.loras.query({ workflow: workflow ?? "" }),
-    enabled: workflow !== null,
-    staleTime: 60_000,
-  });
-  return data?.items;
-}
-
-/** Without folder and ending, which are the same for most. */
-function shownName(name: string): string {
-  return name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1).replace(/\.\w+$/, "");
-}
+/** The LoRAs among them. */
+const useLoras = (workflow: string | null) => useListed(workflow)?.loras;
 
 function setWeight(name: string, weight: number): void {
   const { loras } = createForm.get();
@@ -70,53 +55,6 @@ function Chosen({ lora: { name, weight } }: { readonly lora: Lora }) {
   );
 }
 
-interface PickerProps {
-  readonly known: readonly string[];
-  readonly onClose: () => void;
-}
-
-function Picker({ known, onClose }: PickerProps) {
-  const t = useTranslations("create.loras");
-  const { loras } = useForm();
-  const [words, setWords] = useState("");
-  const wanted = words.toLowerCase().split(/\s+/u);
-  const found = known.filter(
-    (name) =>
-      loras.every((one) => one.name !== name) && wanted.every((word) => name.toLowerCase().includes(word)),
-  );
-  const add = (name: string) => {
-    createForm.set({ loras: [...loras, { name, weight: 1 }] });
-    onClose();
-  };
-  return (
-    <div className="flex flex-col gap-3">
-      <input
-        type="search"
-        aria-label={t("search")}
-        placeholder={t("search")}
-        value={words}
-        onChange={(event) => setWords(event.target.value)}
-        className={inputStyle}
-      />
-      <ul className="-mx-2.5 flex max-h-[48dvh] flex-col overflow-y-auto">
-        {found.map((name) => (
-          <li key={name}>
-            <button
-              type="button"
-              onClick={() => add(name)}
-              className="flex min-h-11 w-full flex-col justify-center rounded-control px-2.5 py-1.5 text-start hover:bg-hover"
-            >
-              <span className="text-sm font-medium break-all">{shownName(name)}</span>
-              <span className="text-xs break-all text-quiet">{name}</span>
-            </button>
-          </li>
-        ))}
-      </ul>
-      {found.length === 0 ? <p className="text-sm text-quiet">{t("none")}</p> : null}
-    </div>
-  );
-}
-
 /** The LoRAs of the next pictures with their weights; empty where the workflow takes none. */
 export function LoraChoice({ workflow }: { readonly workflow: OfferedWorkflow }) {
   const t = useTranslations("create.loras");
@@ -141,9 +79,14 @@ export function LoraChoice({ workflow }: { readonly workflow: OfferedWorkflow })
           ))}
         </ul>
       )}
-      <Dialog open={isOpen} onOpenChange={setOpen} title={t("choose")}>
-        <Picker known={known} onClose={() => setOpen(false)} />
-      </Dialog>
+      <ListDialog
+        isOpen={isOpen}
+        setOpen={setOpen}
+        title={t("choose")}
+        none={t("none")}
+        known={known.filter((name) => loras.every((one) => one.name !== name))}
+        onPick={(name) => createForm.set({ loras: [...loras, { name, weight: 1 }] })}
+      />
     </section>
   );
 }

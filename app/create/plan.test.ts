@@ -5,7 +5,7 @@ import { createForm, type CreateForm, emptyForm, maxJobs, readForm } from "./for
 import { planOf } from "./plan.ts";
 import { readPrompts } from "./prompt-field.ts";
 import { lacksPictures } from "./references.ts";
-import { escapeTemplate, formOfJob, isTemplate } from "./requests.ts";
+import { escapeTemplate, formOfJob, isTemplate, lacksChoice } from "./requests.ts";
 
 const side = { type: "integer", min: 256, max: 1_536, multipleOf: 16, default: 1_024 } as const;
 const params = {
@@ -17,9 +17,11 @@ const params = {
   guidance: { type: "number", min: 1, max: 10, default: 3.5 },
   seed: { type: "seed" },
   loras: { type: "loras" },
+  checkpoint: { type: "listed", required: true },
+  sampler: { type: "listed", default: "euler" },
 } as const;
 const large = offeredWorkflow({ name: "large", kind: "text_to_image", inputs: [], params });
-const { guidance: _none, loras: _neither, ...plain } = params;
+const { guidance: _none, loras: _neither, checkpoint: _nor, ...plain } = params;
 const quick = offeredWorkflow({ name: "quick", kind: "text_to_image", inputs: [], params: plain });
 
 const form = (changes: Partial<CreateForm>): CreateForm => ({
@@ -115,6 +117,49 @@ test.each([
   ],
 ])("the fault of %j is named", (changes, problem) => {
   expect(plan(changes)).toMatchObject({ requests: [], problem });
+});
+
+test("checkpoints and samplers are axes of a grid, in place of those that are chosen", () => {
+  const settings = { large: { checkpoint: "chosen.ckpt", sampler: "heun", scheduler: "of another" } };
+  const { requests, axes } = plan({
+    ...x("checkpoint", 'a.safetensors, "b, c.ckpt"'),
+    yAxis: { param: "sampler", text: "euler, dpmpp_2m" },
+    settings,
+  });
+  expect(axes).toEqual([
+    { param: "sampler", values: ["euler", "dpmpp_2m"] },
+    { param: "checkpoint", values: ["a.safetensors", "b, c.ckpt"] },
+  ]);
+  expect(requests.map(({ params: own }) => [own.sampler, own.checkpoint])).toEqual([
+    ["euler", "a.safetensors"],
+    ["euler", "b, c.ckpt"],
+    ["dpmpp_2m", "a.safetensors"],
+    ["dpmpp_2m", "b, c.ckpt"],
+  ]);
+  expect(planOf(form(x("checkpoint", "a.ckpt")), quick, [large, quick]).problem).toEqual({
+    what: "untaken",
+    value: "checkpoint",
+  });
+});
+
+test("a checkpoint, a sampler and a scheduler go with each request where the workflow has a place, and come back from its job", () => {
+  const chosen = { checkpoint: "XL/Painted.ckpt", sampler: "dpmpp_2m", scheduler: "karras" };
+  const settings = { large: chosen, quick: chosen };
+  const [request] = plan({ settings }).requests;
+  expect(request?.params).toMatchObject({ checkpoint: "XL/Painted.ckpt", sampler: "dpmpp_2m" });
+  expect(request?.params).not.toHaveProperty("scheduler");
+  expect(planOf(form({ settings }), quick, [quick]).requests[0]?.params).not.toHaveProperty("checkpoint");
+  const job = { workflow: "large", model: null, params: { prompt: "a fox", ...chosen } };
+  expect(formOfJob(job, emptyForm, [large]).settings?.["large"]).toMatchObject(chosen);
+  expect(readForm(JSON.stringify({ settings: { large: { ...chosen, sampler: 3 } } })).settings).toEqual({
+    large: { checkpoint: "XL/Painted.ckpt", scheduler: "karras" },
+  });
+});
+
+test("a workflow whose checkpoint nobody has chosen yet is not ready", () => {
+  expect(lacksChoice(emptyForm, large)).toBe(true);
+  expect(lacksChoice({ ...emptyForm, settings: { large: { checkpoint: "a.ckpt" } } }, large)).toBe(false);
+  expect(lacksChoice(emptyForm, quick)).toBe(false);
 });
 
 test("an axis that the workflow of a cell does not take, or not so far, is no row of equal pictures", () => {

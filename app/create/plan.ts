@@ -1,10 +1,19 @@
 import type { BatchView } from "@atelier/server/batches";
 import type { OfferedParam, OfferedWorkflow } from "../client/queries.ts";
 import { numbersIn, promptsIn, wordsIn } from "./axis-values.ts";
-import { aspects, type Axis, type CreateForm, maxJobs, mostStyles, type SettingOverrides } from "./form.ts";
+import {
+  aspects,
+  type Axis,
+  type CreateForm,
+  isListed,
+  type ListedSetting,
+  maxJobs,
+  mostStyles,
+  type SettingOverrides,
+} from "./form.ts";
 import { loraWeight } from "../jobs/params.ts";
-import { type PictureProblem, pictureProblem, rolesOf } from "./references.ts";
-import { buildRequests, type CreateRequest, sizeForAspect } from "./requests.ts";
+import { type PictureProblem, pictureProblem } from "./references.ts";
+import { buildRequests, type CreateRequest, fixedSeed } from "./requests.ts";
 
 /** Why an axis or a list cannot be used. */
 export type PlanProblem =
@@ -105,15 +114,8 @@ function problemAmong(cells: readonly Cell[], axes: readonly ReadAxis[]): PlanPr
   return problems.find((problem) => problem !== null) ?? null;
 }
 
-/** Cells differ in what the axes say and in nothing else: the same is drawn from choices and lists in all of them. */
-function fixedSeed({ seed }: CreateForm): (request: CreateRequest) => CreateRequest {
-  return (request) =>
-    request.template === undefined || seed === null
-      ? request
-      : { ...request, template: { ...request.template, seed } };
-}
-
 function readAxis({ param, text }: Axis, cell: Cell, offered: Workflows): AxisReading {
+  if (isListed(param)) return readListed(text, param);
   switch (param) {
     case "part":
       return readParts(text, cell);
@@ -272,21 +274,22 @@ function readWeights(text: string, { form }: Cell): AxisReading {
   };
 }
 
+/** Names as the servers list them: which server has which, the request is told. */
+function readListed(text: string, param: ListedSetting): AxisReading {
+  const values = wordsIn(text);
+  const change = (value: string) => (cell: Cell) => ({
+    ...cell,
+    numbers: { ...cell.numbers, [param]: value },
+  });
+  return {
+    axis: { param, values },
+    apply: values.map(change),
+    problemIn: ({ workflow }) =>
+      workflow.params[param] === undefined ? { what: "untaken", value: param } : null,
+  };
+}
+
 function withNumbers({ form, workflow, numbers }: Cell): CreateForm {
   const own = { ...form.settings[workflow.name], ...numbers };
   return { ...form, settings: { ...form.settings, [workflow.name]: own } };
-}
-
-/** What the params of an axis may be with this workflow. */
-export function axisParamsFor(workflow: OfferedWorkflow): readonly Axis["param"][] {
-  const { params } = workflow;
-  return [
-    "part",
-    ...(["seed", "steps", "guidance"] as const).filter((name) => params[name] !== undefined),
-    ...(sizeForAspect(workflow, "1:1") === null ? [] : ["size" as const]),
-    "workflow",
-    "style",
-    ...(params.loras === undefined ? [] : ["lora" as const]),
-    ...(rolesOf(workflow).length === 0 ? [] : ["picture" as const]),
-  ];
 }

@@ -7,7 +7,15 @@ import type { OfferedWorkflow } from "../client/queries.ts";
 import { useRemix } from "../client/remix.ts";
 import { choiceNameOf, choiceOf } from "../client/submit/job.ts";
 import { toastWithUndo } from "../ui/toasts.tsx";
-import { type Aspect, aspects, createForm, type CreateForm, type SettingOverrides } from "./form.ts";
+import {
+  type Aspect,
+  aspects,
+  createForm,
+  type CreateForm,
+  listedSettings,
+  readChosen,
+  type SettingOverrides,
+} from "./form.ts";
 import { pictureRoles } from "../client/references.ts";
 import { addToSeed, nearestAllowed, resolveSetting } from "../client/numbers.ts";
 import { readLoras } from "../jobs/params.ts";
@@ -48,9 +56,29 @@ export function buildRequest(form: CreateForm, workflow: OfferedWorkflow): Creat
       ...(steps === undefined ? {} : { steps }),
       ...(guidance === undefined ? {} : { guidance }),
       ...strengthsOf(form, workflow),
+      ...chosenOf(form, workflow),
       ...(params.loras === undefined || form.loras.length === 0 ? {} : { loras: [...form.loras] }),
     },
   };
+}
+
+/** Cells differ in what the axes say and in nothing else: the same is drawn from choices and lists in all of them. */
+export function fixedSeed({ seed }: CreateForm): (request: CreateRequest) => CreateRequest {
+  return (request) =>
+    request.template === undefined || seed === null
+      ? request
+      : { ...request, template: { ...request.template, seed } };
+}
+
+/** What was chosen of what servers list, where the workflow has a place for it. */
+function chosenOf({ settings }: CreateForm, { name, params }: OfferedWorkflow) {
+  const own = Object.entries(readChosen(settings[name] ?? {}));
+  return Object.fromEntries(own.filter(([setting]) => setting in params));
+}
+
+/** Whether the workflow must be told one of what servers list, and was not. */
+export function lacksChoice({ settings }: CreateForm, { name, params }: OfferedWorkflow): boolean {
+  return listedSettings.some((setting) => params[setting]?.required === true && !settings[name]?.[setting]);
 }
 
 /** How much the pictures of each role count, where some are given and the workflow lets one say it. */
@@ -139,6 +167,7 @@ export function formOfJob(
   const overrides: SettingOverrides = Object.fromEntries(
     names.flatMap((name) => (typeof params[name] === "number" ? [[name, params[name]]] : [])),
   );
+  const own = { ...overrides, ...readChosen(params) };
   const width = numberOrUndefined(params.width);
   const height = numberOrUndefined(params.height);
   const known = offered.find(({ name }) => name === workflow);
@@ -158,7 +187,7 @@ export function formOfJob(
       : { widthPx: width, heightPx: height, aspect: aspectOf({ width, height }, known) }),
     count: 1,
     seed: numberOrUndefined(params.seed) ?? null,
-    settings: workflow === null ? settings : { ...settings, [workflow]: overrides },
+    settings: workflow === null ? settings : { ...settings, [workflow]: own },
   };
 }
 

@@ -10,6 +10,7 @@ import { Select } from "../ui/select.tsx";
 import { createForm, maxPictures, useForm } from "./form.ts";
 import { resolveSetting } from "../client/numbers.ts";
 import { chosenSize } from "./requests.ts";
+import { CheckpointChoice, SamplerChoices } from "./listed.tsx";
 import { LoraChoice } from "./loras.tsx";
 import { SizeChoice } from "./size-choice.tsx";
 
@@ -94,6 +95,7 @@ export function SettingsPanel({ chosen, offered, lastSeed }: SettingsPanelProps)
       </button>
       <div className={cx("flex flex-col gap-6 max-wide:pt-5 wide:flex", isOpen ? "" : "max-wide:hidden")}>
         <WorkflowChoice chosen={chosen} offered={offered} />
+        <CheckpointChoice workflow={chosen} />
         <OwnOnlyChoice />
         <SizeChoice workflow={chosen} />
         {form.mode === "grid" ? null : (
@@ -105,6 +107,7 @@ export function SettingsPanel({ chosen, offered, lastSeed }: SettingsPanelProps)
           />
         )}
         <StepsAndGuidance chosen={chosen} />
+        <SamplerChoices workflow={chosen} />
         <LoraChoice workflow={chosen} />
         {chosen.params.seed === undefined ? null : (
           <SeedChoice

@@ -8,6 +8,9 @@ type Params = Readonly<Record<string, unknown>>;
 const shownParams = [
   "category",
   "scale",
+  "checkpoint",
+  "sampler",
+  "scheduler",
   "steps",
   "guidance",
   "strength",

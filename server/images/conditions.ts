@@ -175,10 +175,10 @@ function isOfJob(searched: Searched, condition: SQL | undefined): SQL {
   return sql`coalesce((select ${condition} from ${jobs} where ${jobs.id} = ${searched.jobId}), false)`;
 }
 
-/** Of a model or a workflow whose name has this part. */
+/** Of a model, a workflow or a checkpoint whose name has this part. */
 function modelCondition(searched: Searched, form: string): SQL | undefined {
   if (form === "") return undefined;
-  const name = sql`lower(concat_ws(' ', ${jobs.model}, ${jobs.workflow}))`;
+  const name = sql`lower(concat_ws(' ', ${jobs.model}, ${jobs.workflow}, ${jobs.params} ->> 'checkpoint'))`;
   return and(contains(searched, form), isOfJob(searched, sql`strpos(${name}, ${form}) > 0`));
 }
 

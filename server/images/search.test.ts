@@ -216,7 +216,9 @@ test("filters, words and what must not be there hold together", async () => {
   const rated = await addWith("rated", {
     picture: { rating: 3, widthPx: 4_096, createdAt: new Date("2024-03-01T00:00:00Z") },
   });
-  const made = await addWith("made", { params: { prompt: "a red kite", seed: 77 } });
+  const made = await addWith("made", {
+    params: { prompt: "a red kite", seed: 77, checkpoint: "XL/Painted_World.ckpt" },
+  });
   await addWith("seed 77 in its title", { params: { prompt: "a kite", seed: 770 } });
   await addPicture("upload of seed 77");
   const [tagId, boardId] = [newId(), newId()];
@@ -252,6 +254,7 @@ test("filters, words and what must not be there hold together", async () => {
     ["kind:upscale", []],
     ["-kind:text-to-image", others("made", "seed 77 in its title")],
     ["model:banana", ["made", "seed 77 in its title"]],
+    ["model:painted_world", ["made"]],
     ["-model:flux", others("made", "seed 77 in its title")],
     ["kite -red", ["seed 77 in its title"]],
     ['"red kite"', ["made"]],

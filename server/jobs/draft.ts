@@ -1,12 +1,12 @@
 import { type Asked, type Db, type PromptTemplate, tiers, type Tx } from "../db/index.ts";
-import { keptLoras } from "../nodes/index.ts";
+import { keptListed } from "../nodes/index.ts";
 import { AppError, currentRequestId, currentTraceparent, isAppError } from "../platform/index.ts";
 import { composePrompts, type KnownLists } from "../presets/index.ts";
 import { type Caller, hasRight, requireRight } from "../accounts/plain.ts";
 import { isConsentStored } from "../safety.ts";
-import { type Quote, readLoras, readQuote, toEstimate } from "../scheduling/index.ts";
+import { type Quote, readListed, readQuote, toEstimate } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
-import { findLoras, lorasSchema, type Workflow } from "../workflows/index.ts";
+import { findWishes, type ListedName, type Workflow, wishesOf } from "../workflows/index.ts";
 import { requireAgreed } from "./agreement.ts";
 import type { RequestKey } from "./keys.ts";
 import {
@@ -98,7 +98,7 @@ export async function prepare(services: Services, asked: Draft): Promise<NewJob>
   const { params, metadata } = options.keepsUnused
     ? resolveTolerantly(request, candidate)
     : { params: resolveParams(request, candidate), metadata: request.metadata };
-  await requireLoras(services.db, candidate.workflow, params);
+  await requireListed(services.db, candidate.workflow, params);
   await requireAgreed(services.db, request.agreed, quote.placed, params);
   const mark = markOf({ ...request, metadata }, maxCharged);
   return {
@@ -155,37 +155,54 @@ function withoutStyleNegative(asked: Draft, { request }: Draft, workflow: Workfl
   return { ...request, params: Object.fromEntries(kept) } as SubmitRequest;
 }
 
+/** What one says in a sentence for a value that servers list. */
+const listedWords: Readonly<Record<ListedName, string>> = {
+  loras: "LoRA",
+  checkpoint: "checkpoint",
+  sampler: "sampler",
+  scheduler: "scheduler",
+};
+
 /**
- * Throws `workflow_params` where servers of the last 24 hours can run the workflow and none has all LoRAs, or where a name may
- * be any of several files on each that has.
+ * Throws `workflow_params` where servers of the last 24 hours can run the workflow and none has all LoRAs, the checkpoint, the
+ * sampler and the scheduler, or where a name may be any of several files on each that has.
  */
-async function requireLoras(
+async function requireListed(
   db: Db,
   workflow: Workflow | null,
   params: Record<string, unknown>,
 ): Promise<void> {
-  if (workflow === null || params["loras"] === undefined) return;
-  const names = lorasSchema.parse(params["loras"]).map(({ name }) => name);
-  if (names.length === 0) return;
-  const servers = await readLoras(db, workflow.name);
-  if (servers.some((known) => known.length >= keptLoras)) return;
-  const answers = servers.map((known) => findLoras(names, known));
+  const wishes = workflow ? wishesOf(workflow, params) : [];
+  if (workflow === null || wishes.length === 0) return;
+  const servers = await readListed(db, workflow);
+  if (servers.some((choices) => wishes.some(({ place }) => isCut(choices.get(place))))) return;
+  const answers = servers.map((choices) => findWishes(wishes, choices));
   const [best] = answers.toSorted(
     (a, b) => a.lacking.length - b.lacking.length || a.several.length - b.several.length,
   );
   if (best === undefined) return;
   const { lacking, several } = best;
-  if (lacking.length > 0) {
-    const which = names.length > 1 ? "all of these LoRAs together" : "this LoRA";
-    const message = `No connected server has ${which}: ${lacking.join(", ")} is missing.`;
-    throw new AppError("workflow_params", message, { details: { loras: lacking } });
+  const [first] = lacking;
+  if (first !== undefined) {
+    const names = lacking.map(({ name }) => name);
+    const words = new Set(wishes.map(({ of }) => listedWords[of]));
+    const all = words.size > 1 ? "all of these" : `all of these ${listedWords[first.of]}s`;
+    const which = wishes.length > 1 ? `${all} together` : `this ${listedWords[first.of]}`;
+    const message = `No connected server has ${which}: ${names.join(", ")} is missing.`;
+    throw new AppError("workflow_params", message, { details: { lacking: names } });
   }
-  if (several.length === 0) return;
+  const [unclear] = several;
+  if (unclear === undefined) return;
   const which = several.map(({ name, choices }) => `${name} (${choices.join(", ")})`).join("; ");
-  throw new AppError("workflow_params", `Name the LoRA with its folder: there are several of ${which}.`, {
-    details: { several },
-  });
+  throw new AppError(
+    "workflow_params",
+    `Name the ${listedWords[unclear.of]} with its folder: there are several of ${which}.`,
+    { details: { several } },
+  );
 }
+
+/** Whether more was listed than is stored: then a server says itself what it has. */
+const isCut = (known: readonly string[] | undefined) => (known?.length ?? 0) >= keptListed;
 
 /** Throws `consent_required` unless the request or an earlier one of its owner states the consent for the photo. */
 async function requireConsent({ db }: Services, { request, options }: Draft, inputs: Inputs): Promise<void> {

@@ -444,14 +444,14 @@ describe("fail", () => {
       },
     );
 
-    test("a job whose LoRAs are away waits on after all attempts, and is not charged", async () => {
+    test("a job whose LoRAs or checkpoint are away waits on after all attempts, and is not charged", async () => {
       const { services } = opened;
       const id = await addJob(services, { owner });
       const { maxAttempts } = services.config.limits;
       for (let attempt = 1; attempt <= maxAttempts + 1; attempt += 1) {
         const lease = await tryAgain();
         if (!lease) throw new Error("the job was not started");
-        const away = new AppError("server_busy", undefined, { details: { loras: ["fur.safetensors"] } });
+        const away = new AppError("server_busy", undefined, { details: { away: ["fur.safetensors"] } });
         await fail(services, lease, away);
       }
       const waits = { status: "pending", attempt: maxAttempts + 1, charged: 0 };

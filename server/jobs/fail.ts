@@ -15,7 +15,7 @@ import { heldBy, hint, type Job, type Lease, maxChargedOf, readJob, transition }
 
 /**
  * Ends a failed attempt. With the strategy `fail` the job ends at once; otherwise it returns to the line until it has
- * used its charged attempts (its own `maxRetries`, if fewer) or `maxAttempts`; a job whose LoRAs are away waits on. A job with
+ * used its charged attempts (its own `maxRetries`, if fewer) or `maxAttempts`; a job whose models are away waits on. A job with
  * `once` ends with its first failure. Null when the lease is no longer current.
  */
 export async function fail(services: Services, lease: Lease, error: AppError): Promise<Job | null> {
@@ -59,7 +59,7 @@ const awayHours = 24;
 
 /** The servers that could run the job lack now what they had when it was accepted: nothing was tried. */
 function isAway({ code, details }: AppError): boolean {
-  return code === "server_busy" && Array.isArray(details?.["loras"]);
+  return code === "server_busy" && Array.isArray(details?.["away"]);
 }
 
 async function finish(services: Services, job: Job): Promise<Job> {

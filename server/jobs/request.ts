@@ -12,7 +12,7 @@ import {
 import { isStorable, jsonObject, lineOfText, parseAsked, pictureLimits } from "../platform/index.ts";
 import { adjustmentLimit, mostAngle } from "../retouch/index.ts";
 import { refuseDenied } from "../safety.ts";
-import { lorasSchema, pictureStrengths } from "../workflows/index.ts";
+import { listedParams, lorasSchema, pictureStrengths } from "../workflows/index.ts";
 import { templateSchema } from "../presets/index.ts";
 import { agreedSchema } from "./agreement.ts";
 
@@ -102,6 +102,7 @@ export const kindParams = {
     height: side,
     ...drawing,
     ...pictureStrengths,
+    ...listedParams,
     loras: lorasSchema
       .optional()
       .describe(

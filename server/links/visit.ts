@@ -164,7 +164,7 @@ const memberOf = (param: string) => param.replace(stepPrefix, "");
 const figures = new Set("seed steps guidance strength scale width height size lora".split(" "));
 const figure = /^-?\d+(?:\.\d+)?(?: ?[x×:] ?\d+)?$/;
 /** Shown with the name that each value is; words of several are none. */
-const names = new Set(["workflow", "style", "engine", "model"]);
+const names = new Set(["workflow", "style", "engine", "model", "checkpoint", "sampler", "scheduler"]);
 const name = /^[\w./:+-]{1,60}$/;
 
 /** Titles of the owner's pictures that axes name, as persons and garments of a lookbook. */

@@ -43,7 +43,7 @@ export {
   isPresentState,
 } from "./states.ts";
 export {
-  keptLoras,
+  keptListed,
   pruneNeeds,
   pruneOffers,
   writeQueues,

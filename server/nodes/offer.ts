@@ -62,8 +62,8 @@ type Row = typeof schema.engineServers.$inferInsert;
 /** A server as a node sees it. */
 export type SeenServer = Omit<Row, "nodeId" | "changedAt">;
 
-/** Of a server that lists more LoRAs the first are stored; whether it has another one, it says itself. */
-export const keptLoras = 20_000;
+/** Of a server that lists more LoRAs or checkpoints the first are stored; whether it has another one, it says itself. */
+export const keptListed = 20_000;
 
 const { engineServers } = schema;
 const { nodeId: _node, url: _url, changedAt: _changed, ...columns } = getTableColumns(engineServers);

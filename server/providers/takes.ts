@@ -4,10 +4,10 @@ import type { CloudModel, ModelOffer } from "./port.ts";
 type Params = Readonly<Record<string, unknown>>;
 
 /** Those that no placeholder carries are of workflows alone. */
-type Setting = Carried | "loras" | "pictureStrength";
+type Setting = Carried | "loras" | "checkpoint" | "sampler" | "pictureStrength";
 
 /** Settings of a request without which a picture is still what was asked for. */
-const soft: readonly Setting[] = ["seed", "steps", "guidance", "strength", "negativePrompt"];
+const soft: readonly Setting[] = ["seed", "steps", "guidance", "strength", "negativePrompt", "sampler"];
 
 /** Names of a request's params that carry a setting. */
 const paramsOf = {
@@ -20,6 +20,8 @@ const paramsOf = {
   category: ["category"],
   size: ["width", "height"],
   loras: ["loras"],
+  checkpoint: ["checkpoint"],
+  sampler: ["sampler", "scheduler"],
   pictureStrength: ["referenceStrength", "styleStrength", "structureStrength", "faceStrength"],
   // Whether a model needs or takes a prompt is judged apart.
   prompt: [],
@@ -87,6 +89,8 @@ const namesOf: Readonly<Record<Setting, string>> = {
   category: "category: it finds out by itself",
   size: "size (width, height)",
   loras: "LoRAs",
+  checkpoint: "checkpoint",
+  sampler: "sampler and scheduler",
   pictureStrength: "strength of its pictures",
 };
 

@@ -131,6 +131,8 @@ function workflowCandidates(workflows: readonly Workflow[], request: PlaceReques
       workflow.kind === request.kind &&
       takesInputs(workflow, [...request.roles]) &&
       fitsPrompt(workflow, request) &&
+      // With another model it would be another picture.
+      (request.params["checkpoint"] === undefined || workflow.params.checkpoint !== undefined) &&
       selectsBy(workflow, request),
   );
   const accepting = fitting.filter((workflow) => accepts(workflow, request));

@@ -21,10 +21,10 @@ export {
   knownWorkflows,
   workflowFacts,
   offeredWorkflows,
-  readLoras,
   type OfferedParam,
   type OfferedWorkflow,
 } from "./workflows.ts";
+export { readListed, readListedNames } from "./listed.ts";
 export { type Downgrade, findDowngrade, leastDemandingQueue } from "./downgrade.ts";
 export { readProgramModel, readUserPolicy, setProgramModel, setUserPolicy } from "./policy.ts";
 export {

@@ -3,7 +3,13 @@ import { sql, type SQL } from "drizzle-orm";
 import { type Db, schema, type Tx } from "../db/index.ts";
 import type { JobKind } from "../engines.ts";
 import { isActive, isPresent } from "../nodes/index.ts";
-import { builtInWorkflows, type ParamName, parseWorkflow, type Workflow } from "../workflows/index.ts";
+import {
+  builtInWorkflows,
+  type ParamName,
+  parseWorkflow,
+  readGraphInput,
+  type Workflow,
+} from "../workflows/index.ts";
 import { currentWords } from "../words.ts";
 import { knows, type Queues, startableNeeds } from "./on-demand.ts";
 import { livePlaces } from "./places.ts";
@@ -167,7 +173,7 @@ export interface ServerLack {
 
 /** The allowed values of a param; a number has a range or choices. */
 export interface OfferedParam {
-  readonly type: "text" | "integer" | "number" | "seed" | "points" | "box" | "loras";
+  readonly type: "text" | "integer" | "number" | "seed" | "points" | "box" | "loras" | "listed";
   readonly min?: number | undefined;
   readonly max?: number | undefined;
   readonly multipleOf?: number | undefined;
@@ -223,19 +229,6 @@ export async function offeredWorkflows(db: Db, config: Queues): Promise<OfferedW
     .toSorted((a, b) => Number(b.isLive) - Number(a.isLive) || a.rank - b.rank);
 }
 
-/**
- * The LoRAs that servers of the last 24 hours reported which can run a workflow, by the alphabet; those of each server in a
- * list of its own. A job may wait for a server that is away now, as for any other that it needs.
- */
-export async function readLoras(db: Db, workflow: string): Promise<readonly (readonly string[])[]> {
-  const { engineServers, nodes } = schema;
-  const rows = await db.execute<{ loras: string[] }>(sql`
-    select distinct s.loras from ${engineServers} s join ${nodes} n on n.id = s.node_id
-    where (${isActive()} or n.seen_at > now() - interval '24 hours' or ${knows(sql`${`comfyui/${workflow}`}::text`)})
-      and ${`comfyui/${workflow}`} = any (s.needs)`);
-  return rows.map(({ loras }) => loras.toSorted());
-}
-
 /** What admins see of each workflow. */
 interface WorkflowFacts extends Pick<
   OfferedWorkflow,
@@ -282,9 +275,11 @@ function textsOf({ name, title, description, isBuiltIn }: Workflow) {
 
 function describe(workflow: Workflow): Omit<OfferedWorkflow, "isLive" | "missing"> {
   const { name, kind, rank, vramGib } = workflow;
-  const params = Object.entries(workflow.params).map(
-    ([param, { to: _to, ...spec }]) => [param, spec] as const,
-  );
+  const params = Object.entries(workflow.params).map(([param, { to, ...spec }]) => {
+    const own = spec.type === "listed" ? readGraphInput(workflow.graph, to[0] ?? "") : undefined;
+    const isUsual = spec.type === "listed" && !spec.required && typeof own === "string";
+    return [param, isUsual ? { ...spec, default: own } : spec] as const;
+  });
   const inputs = Object.entries(workflow.inputs).map(([role, { required }]) => ({ role, required }));
   return {
     name,

@@ -40,6 +40,7 @@ function defaultOf(spec: ParamSpec): {
   readonly isRequired: boolean;
 } {
   if (spec.type === "loras") return { isRequired: false };
+  if (spec.type === "listed") return { isRequired: spec.required };
   if (spec.type === "seed" || spec.type === "points" || spec.type === "box") return { isRequired: true };
   return { value: spec.default, isRequired: spec.required };
 }

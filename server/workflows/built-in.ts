@@ -28,6 +28,8 @@ import selectClickSam3Graph from "./built-in/select_click_sam3/graph.json" with 
 import selectClickSam3 from "./built-in/select_click_sam3/workflow.json" with { type: "json" };
 import selectTextSam3Graph from "./built-in/select_text_sam3/graph.json" with { type: "json" };
 import selectTextSam3 from "./built-in/select_text_sam3/workflow.json" with { type: "json" };
+import t2iCheckpointGraph from "./built-in/t2i_checkpoint/graph.json" with { type: "json" };
+import t2iCheckpoint from "./built-in/t2i_checkpoint/workflow.json" with { type: "json" };
 import t2iFlux1CheckpointFp8Graph from "./built-in/t2i_flux1_checkpoint_fp8/graph.json" with { type: "json" };
 import t2iFlux1CheckpointFp8 from "./built-in/t2i_flux1_checkpoint_fp8/workflow.json" with { type: "json" };
 import t2iFlux1SplitGraph from "./built-in/t2i_flux1_split/graph.json" with { type: "json" };
@@ -84,6 +86,7 @@ const sources: readonly (readonly [name: string, manifest: unknown, graph: unkno
   ["select_box_sam3", selectBoxSam3, selectBoxSam3Graph],
   ["select_click_sam3", selectClickSam3, selectClickSam3Graph],
   ["select_text_sam3", selectTextSam3, selectTextSam3Graph],
+  ["t2i_checkpoint", t2iCheckpoint, t2iCheckpointGraph],
   ["t2i_flux1_checkpoint_fp8", t2iFlux1CheckpointFp8, t2iFlux1CheckpointFp8Graph],
   ["t2i_flux1_split", t2iFlux1Split, t2iFlux1SplitGraph],
   ["t2i_flux1_style", t2iFlux1Style, t2iFlux1StyleGraph],

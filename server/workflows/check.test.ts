@@ -4,11 +4,21 @@ import { readSimulatedClasses, sampleFiles } from "@atelier/testing/workflows";
 import { builtInWorkflows } from "./built-in.ts";
 import { checkGraph, checkWorkflow } from "./check.ts";
 import type { ObjectInfo, ObjectInfoByClass } from "./inputs.ts";
+import { listedPlaces } from "./listed.ts";
 import { findMissing, isComplete, isTight, noteWorkflow, readModelChoices } from "./needs.ts";
 import { drawSeed, seedWithin } from "./params.ts";
 import { parseWorkflow } from "./parse.ts";
 import { findModel, loadedAfter, spellModels } from "./models.ts";
 import type { Graph } from "./workflow.ts";
+
+test("a value that each job chooses is no fault of a workflow on a server that lists others, and an empty list is one", async () => {
+  const checkpoint = builtInWorkflows().find(({ name }) => name === "t2i_checkpoint");
+  if (!checkpoint) throw new Error("the workflow is not there");
+  const problemsWith = async (checkpoints: readonly string[]) =>
+    checkWorkflow(checkpoint, await readSimulatedClasses({ mode: "new", models: { checkpoints } }));
+  expect(await problemsWith(["own.safetensors"])).toEqual([]);
+  expect(await problemsWith([])).toEqual([expect.stringContaining("nothing to choose from")]);
+});
 
 describe("check graph", () => {
   let objectInfo: ObjectInfoByClass;
@@ -93,7 +103,7 @@ describe("check graph", () => {
 describe("check", () => {
   const gib = 2 ** 30;
   const model = { class: "UpscaleModelLoader", input: "model_name", file: "4x-ESRGAN.pth" };
-  const workflow = { classes: ["UpscaleModelLoader"], models: [model], vramGib: 8 };
+  const workflow = { classes: ["UpscaleModelLoader"], models: [model], vramGib: 8, graph: {}, params: {} };
 
   const server = (spec: unknown): ObjectInfoByClass =>
     new Map([["UpscaleModelLoader", { input: { required: { model_name: spec } } }]]);
@@ -223,7 +233,9 @@ describe("check", () => {
     const empty = await readSimulatedClasses({ mode: "new", models: {} });
     for (const builtIn of builtInWorkflows()) {
       expect(isComplete(findMissing(builtIn, full))).toBe(true);
-      const lacks = builtIn.models.map((one) => ({ ...one, several: [] }));
+      const listed = listedPlaces(builtIn).filter(({ isRequired }) => isRequired);
+      const any = listed.map(({ class: name, input }) => ({ class: name, input, file: "of any name" }));
+      const lacks = [...builtIn.models, ...any].map((one) => ({ ...one, several: [] }));
       expect(findMissing(builtIn, empty).models).toEqual(lacks);
     }
   });
@@ -313,6 +325,9 @@ test("the catalogue has the title and the description of each included workflow,
   expect(Object.fromEntries(texts)).toEqual(Object.fromEntries(own));
 });
 
+/** Of a workflow that needs nothing. */
+const bare = { classes: [], models: [], graph: {}, params: {} };
+
 describe("lists of newer nodes and of extensions", () => {
   const dynamic = (options: unknown[]) => ["COMFY_DYNAMICCOMBO_V3", { options }];
   const scale = { key: "scale by", inputs: { required: { factor: ["FLOAT", { min: 0.1, max: 8 }] } } };
@@ -375,7 +390,7 @@ describe("lists of newer nodes and of extensions", () => {
     const loads = { input: { required: { how: dynamic([branch("a", "1.pth"), branch("b", "2.pth")]) } } };
     const classes = new Map([["Own", loads]]);
     const missing = (file: string) =>
-      findMissing({ classes: [], models: [{ class: "Own", input: "how.file", file }] }, classes).models;
+      findMissing({ ...bare, models: [{ class: "Own", input: "how.file", file }] }, classes).models;
     expect([missing("1.pth"), missing("2.pth"), missing("3.pth").length]).toEqual([[], [], 1]);
     const graph = { 1: { class_type: "Own", inputs: { how: "b", "how.file": "2.pth" } } };
     const choices = readModelChoices([{ graph: graph as Graph, params: {} }], classes);
@@ -476,7 +491,7 @@ describe("lists of newer nodes and of extensions", () => {
       input: "loras.second",
       file,
     }));
-    expect(findMissing({ classes: [], models }, ofJoins).models).toMatchObject([{ file: "b.safetensors" }]);
+    expect(findMissing({ ...bare, models }, ofJoins).models).toMatchObject([{ file: "b.safetensors" }]);
     const graph = { 1: { class_type: "Joins", inputs: { "loras.second": "a.safetensors" } } };
     const choices = readModelChoices([{ graph, params: {} }], ofJoins);
     expect(spellModels(graph, choices)["1"]?.inputs["loras.second"]).toBe("SDXL/a.safetensors");
@@ -493,7 +508,10 @@ describe("lists of newer nodes and of extensions", () => {
       { class: "Own", input: "ckpt", file: "a.safetensors" },
     ];
     const objectInfo = new Map([["Own", listed]]);
-    expect(findMissing({ classes: ["Own"], models }, objectInfo)).toEqual({ classes: [], models: [] });
+    expect(findMissing({ ...bare, classes: ["Own"], models }, objectInfo)).toEqual({
+      classes: [],
+      models: [],
+    });
     const graph = { 1: { class_type: "Own", inputs: { ckpt: "a.safetensors", "how.file": "4x.pth" } } };
     const choices = readModelChoices([{ graph, params: {} }], objectInfo);
     expect(choices.get("Own.ckpt")).toEqual(["SDXL/a.safetensors"]);

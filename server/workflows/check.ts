@@ -10,6 +10,7 @@ import {
   type ObjectInfo,
   type ObjectInfoByClass,
 } from "./inputs.ts";
+import { listedPlaces } from "./listed.ts";
 import { findModel, isModelFile } from "./models.ts";
 import { type Graph, isLink, type Link, type ParamSpec, type Workflow, writeGraphInput } from "./workflow.ts";
 
@@ -157,6 +158,18 @@ function withoutOptional({ graph, inputs }: Workflow): Graph[] {
   });
 }
 
+/** With what a job must choose: the first that the server lists. */
+function withListed(graph: Graph, workflow: Workflow, objectInfo: ObjectInfoByClass): Graph {
+  const copy = structuredClone(graph);
+  for (const { name, class: nodeClass, input, isRequired } of listedPlaces(workflow)) {
+    const info = objectInfo.get(nodeClass);
+    const [first] = (info && findInput(info, input, null)?.choices) ?? [];
+    if (!isRequired || first === undefined) continue;
+    for (const address of workflow.params[name]?.to ?? []) writeGraphInput(copy, address, first);
+  }
+  return copy;
+}
+
 /** All reasons for which a server would refuse a job of the workflow: as it is, without each optional picture, at the limits of its numbers. */
 export function checkWorkflow(workflow: Workflow, objectInfo: ObjectInfoByClass): string[] {
   const graphs = [
@@ -165,5 +178,6 @@ export function checkWorkflow(workflow: Workflow, objectInfo: ObjectInfoByClass)
     atLimits(workflow, "min"),
     atLimits(workflow, "max"),
   ];
-  return [...new Set(graphs.flatMap((graph) => checkGraph(graph, objectInfo)))];
+  const filled = graphs.map((graph) => withListed(graph, workflow, objectInfo));
+  return [...new Set(filled.flatMap((graph) => checkGraph(graph, objectInfo)))];
 }

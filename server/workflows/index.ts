@@ -9,12 +9,22 @@
 export { buildGraph } from "./build-graph.ts";
 export { builtInNames, builtInWorkflows } from "./built-in.ts";
 export { checkGraph, checkWorkflow } from "./check.ts";
+export {
+  findWishes,
+  hasWishes,
+  type ListedName,
+  listedPlaces,
+  listsOf,
+  loraClasses,
+  placeOf,
+  type Wish,
+  wishesOf,
+} from "./listed.ts";
 export { findInput, type ObjectInfo, type ObjectInfoByClass } from "./inputs.ts";
 export {
   describeMissing,
   findMissing,
   isComplete,
-  loraClasses,
   isTight,
   knowsMemory,
   noteWorkflow,
@@ -23,20 +33,13 @@ export {
   seedRange,
   type SeedRanges,
 } from "./needs.ts";
-export {
-  findLoras,
-  findModel,
-  hasLoras,
-  loadedAfter,
-  loraInput,
-  type ModelChoices,
-  spellModels,
-} from "./models.ts";
-export type { ParamName, Workflow } from "./workflow.ts";
+export { findModel, loadedAfter, loraInput, type ModelChoices, spellModels } from "./models.ts";
+export { type ParamName, readGraphInput, type Workflow } from "./workflow.ts";
 export { parseWorkflow } from "./parse.ts";
 export { readWorkflowFolder } from "./read-folder.ts";
 export {
   drawSeed,
+  listedParams,
   lorasSchema,
   pictureStrengths,
   seedWithin,

@@ -71,24 +71,6 @@ export function findModel(wanted: string, choices: readonly string[]): FoundMode
   return null;
 }
 
-/** What a server with these LoRAs says to some names: which it does not have, and which may be any of several files. */
-export function findLoras(names: readonly string[], known: readonly string[]) {
-  const lacking: string[] = [];
-  const several: { readonly name: string; readonly choices: readonly string[] }[] = [];
-  for (const name of names) {
-    const found = findModel(name, known);
-    if (found === null) lacking.push(name);
-    else if ("several" in found) several.push({ name, choices: found.several });
-  }
-  return { lacking, several };
-}
-
-/** Whether a server with these LoRAs has each of the names, and one file for each. */
-export function hasLoras(names: readonly string[], known: readonly string[]): boolean {
-  const { lacking, several } = findLoras(names, known);
-  return lacking.length === 0 && several.length === 0;
-}
-
 /** The models of a workflow. A manifest need not name its model files; without files and memory it needs no model. */
 interface ModelNeeds {
   readonly name: string;

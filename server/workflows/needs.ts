@@ -1,5 +1,6 @@
 import { findInput, type ObjectInfo, type ObjectInfoByClass, readInputFacts } from "./inputs.ts";
-import { findModel, isModelFile, loraInput, loraNodes, type ModelChoices } from "./models.ts";
+import { listedPlaces, placeOf } from "./listed.ts";
+import { findModel, isModelFile, type ModelChoices } from "./models.ts";
 import { mostDrawn, type SeedRange } from "./params.ts";
 import { type ModelInput, parseInputAddress, type Workflow } from "./workflow.ts";
 
@@ -83,14 +84,24 @@ function findMissingModel(model: ModelInput, objectInfo: ObjectInfoByClass): Mis
   return [{ ...model, several: found ? found.several : [] }];
 }
 
+type WithNeeds = Pick<Workflow, "classes" | "models" | "graph" | "params">;
+
+/** The places that each job fills with what the server lists, which lists nothing there. */
+function findEmptyLists(workflow: WithNeeds, objectInfo: ObjectInfoByClass): MissingModel[] {
+  return listedPlaces(workflow).flatMap(({ isRequired, class: name, input }) => {
+    const info = objectInfo.get(name);
+    const hasSome = info && (findInput(info, input, null)?.choices ?? []).length > 0;
+    return isRequired && info && !hasSome ? [{ class: name, input, file: "of any name", several: [] }] : [];
+  });
+}
+
 /** Compares the needs of a workflow with a server. */
-export function findMissing(
-  { classes, models }: Pick<Workflow, "classes" | "models">,
-  objectInfo: ObjectInfoByClass,
-): Missing {
+export function findMissing(workflow: WithNeeds, objectInfo: ObjectInfoByClass): Missing {
+  const { classes, models } = workflow;
+  const missing = models.flatMap((model) => findMissingModel(model, objectInfo));
   return {
     classes: classes.filter((name) => !objectInfo.get(name)),
-    models: models.flatMap((model) => findMissingModel(model, objectInfo)),
+    models: [...missing, ...findEmptyLists(workflow, objectInfo)],
   };
 }
 
@@ -109,13 +120,7 @@ export function describeMissing({ classes, models }: Missing): string[] {
   ];
 }
 
-/** The classes that a job may bring along, if one of the workflows takes LoRAs. */
-export function loraClasses(workflows: readonly Pick<Workflow, "params">[]): readonly string[] {
-  const takes = workflows.flatMap(({ params: { loras } }) => (loras?.type === "loras" ? [loras] : []));
-  return [...new Set(takes.map(({ clip }) => (clip ? loraNodes.both : loraNodes.model)))];
-}
-
-/** The choices of a server for every input of the graphs that holds a model file. */
+/** The choices of a server for every input of the graphs that holds a model file, or that a job chooses. */
 export function readModelChoices(
   workflows: readonly Pick<Workflow, "graph" | "params">[],
   objectInfo: ObjectInfoByClass,
@@ -127,10 +132,10 @@ export function readModelChoices(
     const isSame = known?.length === found.length && known.every((choice, at) => choice === found[at]);
     if (!isSame) choices.set(place, known ? [...new Set([...known, ...found])] : found);
   };
-  for (const name of loraClasses(workflows)) {
-    const info = objectInfo.get(name);
-    const found = info && findInput(info, loraInput, null)?.choices;
-    if (found) add(`${name}.${loraInput}`, found);
+  for (const place of workflows.flatMap(listedPlaces)) {
+    const info = objectInfo.get(place.class);
+    const found = info && findInput(info, place.input, null)?.choices;
+    if (found) add(placeOf(place), found);
   }
   for (const { class_type: name, inputs } of workflows.flatMap(({ graph }) => Object.values(graph))) {
     const info = objectInfo.get(name);

@@ -32,6 +32,14 @@ export const lorasSchema = z
 
 export type Loras = z.output<typeof lorasSchema>;
 
+/** A value as a server lists it: the file of a checkpoint, a sampler, a scheduler. */
+export const listedSchema = z
+  .string({ error: ({ input }) => (input === undefined ? "must be named, as a server lists it" : undefined) })
+  .trim()
+  .min(1)
+  .max(300)
+  .refine(isStorable, "must be plain text");
+
 const pictureStrength = z.number().min(0).max(10).optional();
 /** How much the pictures of a role count; the workflow has the range. */
 export const pictureStrengths = {
@@ -41,6 +49,21 @@ export const pictureStrengths = {
   styleStrength: pictureStrength,
   structureStrength: pictureStrength,
   faceStrength: pictureStrength,
+};
+
+/** What a request may choose of what servers list, besides LoRAs. */
+export const listedParams = {
+  checkpoint: listedSchema
+    .optional()
+    .describe(
+      "The file of a checkpoint as the servers list it, for a workflow that takes one. Without a named workflow one is chosen that does.",
+    ),
+  sampler: listedSchema
+    .optional()
+    .describe(
+      "A sampler by the name that the servers list, for a workflow that takes one. Default: the workflow's own.",
+    ),
+  scheduler: listedSchema.optional().describe("A scheduler, alike."),
 };
 
 /** A value of a param as jobs have it. */
@@ -105,6 +128,8 @@ export function valueSchema(spec: ParamSpec): z.ZodType<ParamValue> {
       return boxSchema;
     case "loras":
       return lorasSchema;
+    case "listed":
+      return listedSchema;
     case "integer":
     case "number":
       return numberSchema(spec);
@@ -116,6 +141,7 @@ function paramSchema(spec: ParamSpec): ParamType {
   const schema = valueSchema(spec);
   if (spec.type === "seed" || spec.type === "loras") return schema.optional();
   if (spec.type === "points" || spec.type === "box") return schema;
+  if (spec.type === "listed") return spec.required ? schema : schema.optional();
   if (spec.default !== undefined) return schema.default(spec.default);
   return spec.required ? schema : schema.optional();
 }

@@ -51,7 +51,7 @@ function checkInput(
 }
 
 function checkTo(graph: Graph, { type, to }: ParamSpec): string[] {
-  const holds = type === "text" || type === "points" ? "string" : "number";
+  const holds = type === "text" || type === "points" || type === "listed" ? "string" : "number";
   return to.flatMap((address) => {
     const value = readGraphInput(graph, address);
     if (value === undefined) return [`the graph has no ${address}`];
@@ -71,6 +71,7 @@ function checkValues(spec: ParamSpec): string[] {
     case "points":
     case "box":
     case "loras":
+    case "listed":
       return [];
     case "text":
     case "integer":
@@ -147,7 +148,10 @@ const sides = ["left", "top", "right", "bottom"] as const satisfies readonly Par
 const ofOneKind: Partial<Record<ParamName, JobKind>> = {
   category: "outfit_change",
   scale: "upscale",
+  checkpoint: "text_to_image",
   loras: "text_to_image",
+  sampler: "text_to_image",
+  scheduler: "text_to_image",
   referenceStrength: "text_to_image",
   styleStrength: "text_to_image",
   structureStrength: "text_to_image",

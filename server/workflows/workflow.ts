@@ -70,12 +70,15 @@ export const paramTypes = {
   category: "text",
   clicks: "points",
   box: "box",
+  checkpoint: "listed",
   loras: "loras",
   prompt: "text",
   negativePrompt: "text",
   width: "integer",
   height: "integer",
   steps: "integer",
+  sampler: "listed",
+  scheduler: "listed",
   scale: "integer",
   left: "integer",
   top: "integer",
@@ -152,6 +155,14 @@ const lorasParam = z.strictObject({
 
 export type LorasParam = z.output<typeof lorasParam>;
 
+/** One of the values that a server lists for the first of these graph inputs, such as its checkpoints or samplers. */
+const listedParam = z.strictObject({
+  type: z.literal("listed"),
+  /** Without it the graph keeps its own value when a job names none. */
+  required: z.boolean().default(false),
+  to: addresses,
+});
+
 const paramSchema = z.discriminatedUnion("type", [
   textParam,
   numberParam,
@@ -159,6 +170,7 @@ const paramSchema = z.discriminatedUnion("type", [
   pointsParam,
   boxParam,
   lorasParam,
+  listedParam,
 ]);
 
 const withoutSchema = z.strictObject({

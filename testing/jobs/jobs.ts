@@ -158,12 +158,23 @@ export interface TestServer {
   readonly missing?: Readonly<Record<string, readonly string[]>>;
   /** Needs for which its card may be too small. */
   readonly tightNeeds?: readonly Need[];
+  /** What it lists that jobs choose. */
+  readonly lists?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** Adds the row of a server that a node sees; nothing listens there. */
 export async function addServer(
   { db }: Pick<Services, "db">,
-  { nodeId, url, needs, vramGib = 24, state = "healthy", missing = {}, tightNeeds = [] }: TestServer,
+  {
+    nodeId,
+    url,
+    needs,
+    vramGib = 24,
+    state = "healthy",
+    missing = {},
+    tightNeeds = [],
+    lists = {},
+  }: TestServer,
 ): Promise<void> {
   await db.insert(schema.engineServers).values({
     nodeId,
@@ -176,6 +187,7 @@ export async function addServer(
     needs: [...needs],
     missing,
     tightNeeds: [...tightNeeds],
+    lists,
     sources: ["test"],
   });
 }

@@ -27,7 +27,7 @@
  */
 import type { Need } from "@atelier/server/engines";
 import type { AppError } from "@atelier/server/platform";
-import type { ModelChoices, SeedRanges } from "@atelier/server/workflows";
+import type { ModelChoices, SeedRanges, Wish } from "@atelier/server/workflows";
 import type { ServerAddress } from "./address.ts";
 
 export type ServerEngine = "comfyui" | "iopaint";
@@ -52,6 +52,8 @@ export interface ServerFacts {
   readonly models: readonly string[];
   /** LoRAs that it lists, where a workflow takes some. */
   readonly loras: readonly string[];
+  /** What else it lists that jobs choose, by `<class>.<input>`. */
+  readonly lists: Readonly<Record<string, readonly string[]>>;
   readonly missing: MissingByWorkflow;
   /** Of its needs those for which its card may be too small. */
   readonly tightNeeds: readonly Need[];
@@ -115,8 +117,8 @@ export interface AcquireInput {
   readonly jobId: string;
   /** Addresses that must not be chosen. */
   readonly avoid: readonly string[];
-  /** LoRAs of the job: a server that has all of them is chosen where one can run the need at all. */
-  readonly loras?: readonly string[];
+  /** What the job chose of what servers list: one that has all of it is taken, where one can run the need at all. */
+  readonly wishes?: readonly Wish[];
   /** The address to choose when it is free and can run the need. */
   readonly prefer: string | null;
   readonly signal: AbortSignal;

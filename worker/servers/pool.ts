@@ -1,6 +1,6 @@
 import type { Need } from "@atelier/server/engines";
 import type { Config, ErrorCode } from "@atelier/server/platform";
-import { hasLoras, loadedAfter, type Workflow } from "@atelier/server/workflows";
+import { hasWishes, loadedAfter, type Workflow } from "@atelier/server/workflows";
 import {
   conditionOf,
   isFree,
@@ -111,13 +111,13 @@ type Choice = ServerEntry | "busy" | "none";
 /** The preferred server where it is free, else the first of the free ones. */
 function chooseServer(
   entries: Iterable<ServerEntry>,
-  { need, avoid, prefer, loras = [] }: Pick<AcquireInput, "need" | "avoid" | "prefer" | "loras">,
+  { need, avoid, prefer, wishes = [] }: Pick<AcquireInput, "need" | "avoid" | "prefer" | "wishes">,
 ): Choice {
   const all = [...entries].filter(
     (entry) =>
       conditionOf(entry) === "healthy" && needsOf(entry).includes(need) && !avoid.includes(entry.found.url),
   );
-  const having = all.filter(({ facts }) => hasLoras(loras, facts.loras));
+  const having = all.filter(({ facts }) => hasWishes(wishes, facts.choices));
   // Where none has them, a server says so best itself.
   const able = having.length > 0 ? having : all;
   if (able.length === 0) return "none";

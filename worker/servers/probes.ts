@@ -8,6 +8,7 @@ import {
   isTight,
   type ObjectInfo,
   type ObjectInfoByClass,
+  listsOf,
   loraClasses,
   loraInput,
   readModelChoices,
@@ -162,9 +163,9 @@ function toFacts({ stats, queueLength, wanted, objectInfo, vramGib }: Answers): 
   const device = stats.devices[0] ?? noDevice;
   const vramTotalBytes = vramGib === undefined ? device.vramTotalBytes : vramGib * gibBytes;
   const card = { device: device.type, vramBytes: vramTotalBytes };
-  const found = wanted.map(({ name, ...workflow }) => ({
-    need: `comfyui/${name}` as const,
-    name,
+  const found = wanted.map((workflow) => ({
+    need: `comfyui/${workflow.name}` as const,
+    name: workflow.name,
     missing: findMissing(workflow, objectInfo),
     isTight: isTight(workflow, card),
   }));
@@ -180,6 +181,7 @@ function toFacts({ stats, queueLength, wanted, objectInfo, vramGib }: Answers): 
     needs: able.map(({ need }) => need),
     tightNeeds: able.filter((one) => one.isTight).map(({ need }) => need),
     choices,
+    lists: listsOf(wanted, choices),
     loras: [...new Set(loraClasses(wanted).flatMap((name) => choices.get(`${name}.${loraInput}`) ?? []))],
     ranges: readSeedRanges(wanted, objectInfo),
     models: listModels(wanted, objectInfo),
@@ -247,6 +249,7 @@ export const unknownFacts: ServerFacts = {
   version: null,
   needs: [],
   models: [],
+  lists: {},
   loras: [],
   missing: {},
   tightNeeds: [],

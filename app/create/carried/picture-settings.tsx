@@ -4,7 +4,7 @@ import { useTranslations } from "next-intl";
 import { useCallback } from "react";
 import { useWorkflows } from "../../client/cloud.ts";
 import { createForm } from "../form.ts";
-import { useLoras } from "../loras.tsx";
+import { useListed } from "../listed.tsx";
 import { usePresets } from "../library.tsx";
 import { useFillForm } from "../requests.ts";
 import { useFilePicker, useFileTarget, useUploadBatch } from "../../uploads/drop.tsx";
@@ -84,7 +84,7 @@ function Panel({ found, onUsed, onKeep }: PanelProps) {
   const styles = usePresets("style").map(({ name }) => name);
   const here = { workflows: offered ?? [], chosenName: createForm.get().workflow, styles };
   // Which servers' LoRAs count follows from the workflow.
-  const loras = useLoras(found.loras.length === 0 ? null : fillingOf(found, here).job.workflow);
+  const loras = useListed(found.loras.length === 0 ? null : fillingOf(found, here).job.workflow)?.loras;
   const { job, title, lacks } = fillingOf(found, { ...here, loras });
   const lackText = useLackText(title);
   return (

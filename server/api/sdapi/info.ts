@@ -2,7 +2,7 @@ import { z } from "zod";
 import { inspect, isPng, readPngTexts } from "../../images/index.ts";
 import { cancel, jobSource, type JobView, list, listJobsSchema } from "../../jobs/index.ts";
 import { feedOf } from "../../live/index.ts";
-import { readLoras, readProgramModel } from "../../scheduling/index.ts";
+import { readListedNames, readProgramModel } from "../../scheduling/index.ts";
 import { defaultChoice, readChoices } from "../clients/choices.ts";
 import { pictureSchema, readBody } from "../clients/picture-bodies.ts";
 import type { ClientInput, ClientRoute } from "../clients/route.ts";
@@ -46,8 +46,8 @@ async function readOwnLoras(input: ClientInput) {
     readChoices(services, ["text_to_image"]),
   ]);
   const { named } = choices.find(({ id }) => id === chosen) ?? choices[0] ?? { named: { workflow: "" } };
-  const servers = "workflow" in named ? await readLoras(services.db, named.workflow) : [];
-  return [...new Set(servers.flat())].map((name) => {
+  const listed = "workflow" in named ? await readListedNames(services.db, named.workflow) : {};
+  return (listed.loras ?? []).map((name) => {
     const stem = (name.split(/[\\/]/).at(-1) ?? name).replace(/\.\w+$/, "");
     return { name: stem, alias: stem, path: name, metadata: {} };
   });

@@ -252,7 +252,7 @@ const cases: Readonly<Record<string, Case>> = {
     resource: "imageId",
     input: (id) => ({ imageIds: [id, newId()] }),
   },
-  "workflows.loras": { access: "member", input: { workflow: "t2i_sdxl" } },
+  "workflows.listed": { access: "member", input: { workflow: "t2i_sdxl" } },
   "assistant.improvePrompt": { access: "member", input: { prompt: "a fox" } },
   "jobs.prompts": { access: "member" },
   "presets.list": { access: "member" },

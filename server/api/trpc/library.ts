@@ -49,7 +49,7 @@ import {
 import { takeInPicture } from "../../jobs/index.ts";
 import { locales } from "../../locales.ts";
 import { lineOfText } from "../../platform/index.ts";
-import { offeredModels, offeredWorkflows, readLoras } from "../../scheduling/index.ts";
+import { offeredModels, offeredWorkflows, readListedNames } from "../../scheduling/index.ts";
 import { deleteOwnAccount, deletionWord } from "../../users/index.ts";
 import {
   addItem,
@@ -175,12 +175,10 @@ export const apiKeysRouter = t.router({
 });
 
 export const workflowsRouter = t.router({
-  /** The LoRAs that some connected server has which can run the workflow. */
-  loras: memberProcedure
+  /** What servers list that can run the workflow, by param: LoRAs, checkpoints, samplers, schedulers. */
+  listed: memberProcedure
     .input(z.strictObject({ workflow: lineOfText.max(100) }))
-    .query(async ({ ctx, input }) => ({
-      items: [...new Set((await readLoras(ctx.services.db, input.workflow)).flat())].toSorted(),
-    })),
+    .query(({ ctx, input }) => readListedNames(ctx.services.db, input.workflow)),
   /**
    * Workflows and models of providers to choose from, runnable ones first. Only callers with a session see what the
    * servers lack, and only those with an account the models: guests spend nothing.

@@ -155,6 +155,8 @@ export const engineServers = pgTable(
     models: text("models").array().notNull().default([]),
     /** LoRAs that it lists, where a workflow takes some. */
     loras: text("loras").array().notNull().default([]),
+    /** What else it lists that jobs choose, such as checkpoints and samplers: by node class and input. */
+    lists: jsonb("lists").$type<Readonly<Record<string, readonly string[]>>>().notNull().default({}),
     /** Prompts in the server's own queue, including those of other clients. */
     queueLength: integer("queue_length").notNull().default(0),
     runningJobId: uuid("running_job_id"),

@@ -383,6 +383,58 @@ test("LoRAs are put into the graph as the server spells them, on a server that h
   );
 });
 
+test("a checkpoint and a sampler of a job are written as the server lists them, on a server that has them", async () => {
+  const checkpoints = (name: string) => ({ checkpoints: [name] });
+  const [without, having] = [
+    await scene.startServer({ models: checkpoints("other.safetensors") }),
+    await scene.startServer({ models: checkpoints("XL/Painted_World.ckpt") }),
+  ];
+  const { engine, pool } = await scene.openEngine(without, having);
+  expect(pool.list().map(({ lists }) => lists["CheckpointLoaderSimple.ckpt_name"])).toEqual([
+    ["other.safetensors"],
+    ["XL/Painted_World.ckpt"],
+  ]);
+  const task = scene.newTask({ workflow: "t2i_checkpoint" });
+  const chosen = { checkpoint: "painted_world.safetensors", sampler: "euler_ancestral", scheduler: "beta" };
+  for (let run = 0; run < 2; run += 1)
+    await engine.run({ ...task, params: { ...task.params, ...chosen } }, newContext().context);
+  expect([without.prompts().length, having.prompts().length]).toEqual([0, 2]);
+  const nodes = Object.values(having.prompts()[0]?.graph ?? {});
+  expect(nodes).toContainEqual({
+    class_type: "CheckpointLoaderSimple",
+    inputs: { ckpt_name: "XL/Painted_World.ckpt" },
+  });
+  expect(nodes).toContainEqual(
+    expect.objectContaining({
+      class_type: "KSampler",
+      inputs: expect.objectContaining({ sampler_name: "euler_ancestral", scheduler: "beta" }),
+    }),
+  );
+});
+
+test("a server without any checkpoint does not offer the workflow that takes one, and says what it lacks", async () => {
+  const { pool } = await scene.openEngine(await scene.startServer({ models: {} }));
+  const [state] = pool.list();
+  expect(state?.needs).not.toContain("comfyui/t2i_checkpoint");
+  expect(state?.missing["t2i_checkpoint"]).toEqual(["model of any name (CheckpointLoaderSimple.ckpt_name)"]);
+});
+
+test.each([
+  ["checkpoint", "gone.safetensors"],
+  ["sampler", "euler_of_an_extension"],
+])("a job whose %s no server has now goes to others or waits, and says which one", async (name, value) => {
+  const server = await scene.startServer();
+  const { engine } = await scene.openEngine(server);
+  const task = scene.newTask({ workflow: "t2i_checkpoint" });
+  const params = { ...task.params, checkpoint: "sd_xl_base_1.0.safetensors", [name]: value };
+  await expect(engine.run({ ...task, params }, newContext().context)).rejects.toMatchObject({
+    code: "server_busy",
+    message: expect.stringContaining(value),
+    details: { server: server.url, away: expect.arrayContaining([value]) },
+  });
+  expect(server.prompts()).toEqual([]);
+});
+
 test("a job whose LoRA no server has now goes to others or waits, and says which one", async () => {
   const server = await scene.startServer();
   const { engine } = await scene.openEngine(server);

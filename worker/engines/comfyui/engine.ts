@@ -1,6 +1,6 @@
 import { comfyuiEngine as facts, type Need } from "@atelier/server/engines";
 import { AppError, isAppError, isOwnMemory, isTimeout, type ErrorCode } from "@atelier/server/platform";
-import { findLoras, lorasSchema } from "@atelier/server/workflows";
+import { findWishes, type Wish, wishesOf } from "@atelier/server/workflows";
 import { excused } from "../../clients/comfyui/index.ts";
 import type { HeldServer, ServerPool } from "../../servers/index.ts";
 import type { Engine, EngineContext, EngineOutput, EngineTask } from "../port.ts";
@@ -49,9 +49,9 @@ async function runFromStart(pool: ServerPool, serverRun: ServerRun): Promise<Eng
   const { task, context } = serverRun;
   const { need, jobId, avoid, submission } = task;
   const prefer = submission?.server ?? null;
-  const loras = lorasOf(task.params);
-  requireLoras(pool, task, loras);
-  const held = await pool.acquire({ need, jobId, avoid, prefer, loras, signal: context.signal });
+  const wishes = wishesOf(serverRun.workflow, task.params);
+  requireWishes(pool, task, wishes);
+  const held = await pool.acquire({ need, jobId, avoid, prefer, wishes, signal: context.signal });
   if (!held) throw new AppError("server_busy", "No server can take the picture at the moment.");
   const work = () => runOnServer(held, tellBegin(pool, held, serverRun));
   return use(pool, held, { work, need, signal: context.signal });
@@ -68,30 +68,26 @@ function tellBegin(pool: ServerPool, { url }: HeldServer, serverRun: ServerRun):
 }
 
 /**
- * Throws `server_busy` while none of the servers that could run the job has its LoRAs: it goes to other servers, and waits
+ * Throws `server_busy` while none of the servers that could run the job has its LoRAs and checkpoint: it goes to other servers, and waits
  * where there are none, since they were there when it was accepted.
  */
-function requireLoras(pool: ServerPool, { need, avoid }: EngineTask, loras: readonly string[]): void {
-  if (loras.length === 0) return;
+function requireWishes(pool: ServerPool, { need, avoid }: EngineTask, wishes: readonly Wish[]): void {
+  if (wishes.length === 0) return;
   const able = pool
     .list()
     .filter(({ state, needs, url }) => state === "healthy" && needs.includes(need) && !avoid.includes(url));
   const [first] = able;
   // A name that may be any of several files is not away: nothing would end a wait for it.
-  const isThere = able.some((server) => findLoras(loras, server.loras).lacking.length === 0);
+  const isThere = able.some((server) => findWishes(wishes, server.choices).lacking.length === 0);
   if (!first || isThere) return;
+  const away = wishes.map(({ name }) => name);
   throw new AppError(
     "server_busy",
-    `No connected server has now: ${loras.join(", ")}. The job waits for one.`,
+    `No connected server has now: ${away.join(", ")}. The job waits for one.`,
     {
-      details: { server: first.url, loras },
+      details: { server: first.url, away },
     },
   );
-}
-
-function lorasOf(params: EngineTask["params"]): readonly string[] {
-  const { success, data } = lorasSchema.safeParse(params["loras"] ?? []);
-  return success ? data.map(({ name }) => name) : [];
 }
 
 interface Use<T> {

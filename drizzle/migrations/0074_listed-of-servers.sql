@@ -1,0 +1,1 @@
+ALTER TABLE "engine_servers" ADD COLUMN "lists" jsonb DEFAULT '{}'::jsonb NOT NULL;
