@@ -9,6 +9,7 @@ import { and, eq, or, sql } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { lockTopic, schema } from "../db/index.ts";
 import { newId } from "../platform/index.ts";
+import { listPresets, savePreset } from "../presets/index.ts";
 import { mergeGuest, resolveCaller } from "./index.ts";
 
 let fixture: TestServices;
@@ -380,6 +381,52 @@ test("a tag of a guest is the account's of the same name, whichever apostrophe e
   expect(await db.select().from(imageTags).where(eq(imageTags.imageId, imageId))).toMatchObject([
     { tagId: own },
   ]);
+});
+
+test("of words and settings under one name both stay, the guest's with a number, and what says the same is there once", async () => {
+  const { db } = fixture.services;
+  const account = await openAccount(fixture.services, "kept-words@example.com");
+  const guest = await openGuest(fixture.services);
+  const [accountId, guestId] = [await userOf(account.headers), await userOf(guest.headers)];
+  const long = "ü".repeat(57);
+  const save = (userId: string, name: string, lines: readonly string[]) =>
+    savePreset(fixture.services, {
+      reader: { userId },
+      type: "list",
+      isStudio: false,
+      name,
+      content: { lines: [...lines] },
+    });
+  for (const [name, line] of [
+    ["Hats", "bowler"],
+    ["same", "one"],
+    [`${long} a`, "one"],
+  ] as const)
+    await save(accountId, name, [line]);
+  for (const [name, line] of [
+    ["hats", "beret"],
+    ["Hats 2", "cap"],
+    ["Same", "one"],
+    ["own", "one"],
+    [`${long} a`, "two"],
+  ] as const)
+    await save(guestId, name, [line]);
+  await mergeGuest(db, { guestId, accountId, bytesPerUser: 1_000_000_000 });
+  const all = await listPresets(fixture.services, { userId: accountId });
+  const kept = all.flatMap((one) =>
+    one.from === "own" && one.type === "list" ? [`${one.name}: ${one.content.lines.join()}`] : [],
+  );
+  expect(kept.toSorted()).toEqual(
+    [
+      "Hats: bowler",
+      "Hats 2: cap",
+      "hats 3: beret",
+      "own: one",
+      "same: one",
+      `${long} a: one`,
+      `${long} 2: two`,
+    ].toSorted(),
+  );
 });
 
 test("every table that belongs to a user is either moved or dies with the session", async () => {

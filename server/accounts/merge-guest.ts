@@ -1,17 +1,16 @@
 import type { GenericEndpointContext } from "better-auth";
-import { and, asc, eq, isNull, sql } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import { recordAct } from "../audit/index.ts";
-import { freeBoardName, lockBoardNames, lockNamesakes } from "../board-names.ts";
+import { lockBoardNames } from "../board-names.ts";
 import { type Db, schema, type Tx } from "../db/index.ts";
-import { goneAt, lockUploadsOf, plainSpelling } from "../images/index.ts";
+import { goneAt, lockUploadsOf } from "../images/index.ts";
 import type { Services } from "../services.ts";
+import { type Merge, moveBoards, movePresets, moveTags } from "./merge-names.ts";
 import { refuse } from "./user-data.ts";
 
-const { boards, sessions, tags } = schema;
+const { sessions } = schema;
 
-export interface MergeGuestInput {
-  readonly guestId: string;
-  readonly accountId: string;
+export interface MergeGuestInput extends Merge {
   /** Of an account without a quota of its own. */
   readonly bytesPerUser: number;
 }
@@ -190,80 +189,6 @@ async function moveOwnRows(tx: Tx, { guestId, accountId }: MergeGuestInput): Pro
     insert into assistant_settings (user_id, describes_pictures)
     select ${accountId}, false from assistant_settings where user_id = ${guestId} and not describes_pictures
     on conflict (user_id) do update set describes_pictures = false`);
-}
-
-/**
- * A board whose name the account has, too, becomes the account's: both lists of pictures are on it. Not one that others see:
- * signing in must not publish what the guest alone could see. That one gets a number behind its name, as does a saved search that
- * differs. Removed boards get theirs when they are restored.
- */
-async function moveBoards(tx: Tx, { guestId, accountId }: MergeGuestInput): Promise<void> {
-  const ofGuest = eq(boards.ownerId, guestId);
-  const lockLive = async () =>
-    tx
-      .select()
-      .from(boards)
-      .where(and(ofGuest, isNull(boards.removedAt)))
-      .orderBy(asc(boards.createdAt), asc(boards.id))
-      .for("update");
-  for (const board of await lockLive()) await joinBoard(tx, board, accountId);
-  for (const board of await lockLive()) {
-    const free = await freeBoardName(tx, { ...board, ownerId: accountId });
-    await tx
-      .update(boards)
-      .set({ ...free, ownerId: accountId })
-      .where(eq(boards.id, board.id));
-  }
-  await tx.update(boards).set({ ownerId: accountId }).where(ofGuest);
-}
-
-async function joinBoard(
-  tx: Tx,
-  { id, key, search }: typeof boards.$inferSelect,
-  accountId: string,
-): Promise<void> {
-  const named = { ownerId: accountId, id, key, isSearch: search !== null };
-  const same = (await lockNamesakes(tx, named)).filter((own) => own.search === search);
-  if (same.length === 0) return;
-  const seen = await tx.execute<{ id: string }>(sql`
-    select board_id as id from board_members where board_id in ${[id, ...same.map((own) => own.id)]}
-    union select board_id from links where board_id in ${[id, ...same.map((own) => own.id)]} and revoked_at is null`);
-  const isSeen = (boardId: string) => seen.some((one) => one.id === boardId);
-  const own = isSeen(id) ? undefined : same.find((one) => !isSeen(one.id));
-  if (!own) return;
-  await tx.execute(sql`
-    insert into board_images (board_id, image_id, added_at)
-    select ${own.id}::uuid, image_id, added_at from board_images where board_id = ${id} on conflict do nothing`);
-  await tx.delete(boards).where(eq(boards.id, id));
-}
-
-/** A word that both have becomes the account's, whichever apostrophe either is written with. */
-async function moveTags(tx: Tx, { guestId, accountId }: MergeGuestInput): Promise<void> {
-  const tagsOf = async (ownerId: string) =>
-    tx.select().from(tags).where(eq(tags.ownerId, ownerId)).orderBy(asc(tags.key)).for("update");
-  const own = await tagsOf(accountId);
-  const joined: { from: string; into: string }[] = [];
-  for (const tag of await tagsOf(guestId)) {
-    const alike = own.filter(({ key }) => plainSpelling(key) === plainSpelling(tag.key));
-    const into = alike.find(({ key }) => key === tag.key) ?? alike[0];
-    if (into) joined.push({ from: tag.id, into: into.id });
-    else own.push(tag);
-  }
-  const pairs = sql`jsonb_to_recordset(${JSON.stringify(joined)}::jsonb) as pair("from" uuid, "into" uuid)`;
-  await tx.execute(sql`
-    insert into image_tags (tag_id, image_id)
-    select pair."into", image_id from ${pairs} join image_tags on tag_id = pair."from" on conflict do nothing`);
-  await tx.execute(sql`delete from tags using ${pairs} where tags.id = pair."from"`);
-  await tx.update(tags).set({ ownerId: accountId }).where(eq(tags.ownerId, guestId));
-}
-
-/** Of a name that both have the account's stays. */
-async function movePresets(tx: Tx, { guestId, accountId }: MergeGuestInput): Promise<void> {
-  await tx.execute(sql`
-    update presets set owner_id = ${accountId}
-    where owner_id = ${guestId} and not exists (
-      select 1 from presets own where own.owner_id = ${accountId} and own.type = presets.type
-        and own.key = presets.key and own.removed_at is null)`);
 }
 
 /** Rows that the account already has are deleted with the guest. */
