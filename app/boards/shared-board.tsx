@@ -268,7 +268,13 @@ export function SharedBoard({ id }: { readonly id: string }) {
   const board = query.data;
   const isGone = query.isError && failureOf(query.error).code === "not_found";
   if (query.isError && (isGone || board === undefined))
-    return <LoadFailed error={query.error} onRetry={() => void query.refetch()} />;
+    return (
+      <LoadFailed error={query.error} onRetry={() => void query.refetch()}>
+        <Link href="/gallery" className={buttonStyle()}>
+          {t("toGallery")}
+        </Link>
+      </LoadFailed>
+    );
   if (board === undefined)
     return (
       <>

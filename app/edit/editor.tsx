@@ -28,6 +28,22 @@ import { ToolColumn } from "./tools/column.tsx";
 import { focusWords } from "./tools/options.tsx";
 import { type Selections, useSelections } from "./tools/select.tsx";
 
+interface OpeningFailedProps {
+  readonly error: unknown;
+  readonly onRetry: () => void;
+}
+
+function OpeningFailed(props: OpeningFailedProps) {
+  const t = useTranslations("edit");
+  return (
+    <LoadFailed {...props}>
+      <Link href="/gallery" className={buttonStyle()}>
+        {t("back")}
+      </Link>
+    </LoadFailed>
+  );
+}
+
 interface EditHeaderProps {
   readonly image: ImageView;
   readonly keeping: Keeping;
@@ -125,7 +141,7 @@ function EditRoom({ store }: RoomProps) {
 
   // Another read of what is there may fail: the work stays.
   if (image === undefined)
-    return isError ? <LoadFailed error={error} onRetry={() => void refetch()} /> : null;
+    return isError ? <OpeningFailed error={error} onRetry={() => void refetch()} /> : null;
   const work =
     runs.strip === null ? (
       <ModeStage
@@ -181,7 +197,7 @@ function EditRoom({ store }: RoomProps) {
 export function Editor({ imageId }: { readonly imageId: string }) {
   const t = useTranslations("edit");
   const { store, error, retry } = useOpenEdit(imageId);
-  if (error !== null) return <LoadFailed error={error} onRetry={retry} />;
+  if (error !== null) return <OpeningFailed error={error} onRetry={retry} />;
   return (
     <div className={room}>
       <h1 className="sr-only">{t("title")}</h1>

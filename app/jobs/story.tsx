@@ -235,15 +235,23 @@ export function JobStory({ id }: { readonly id: string }) {
   const t = useTranslations("story");
   const jobs = useTranslations("jobs");
   const { data, job, isError, error, refetch } = useStory(id);
-  if (isError && job === undefined) return <LoadFailed error={error} onRetry={() => void refetch()} />;
+  const toAll = (
+    <Link href="/jobs" className={buttonStyle("plain", "small")}>
+      {t("back")}
+    </Link>
+  );
+  if (isError && job === undefined)
+    return (
+      <LoadFailed error={error} onRetry={() => void refetch()}>
+        {toAll}
+      </LoadFailed>
+    );
   if (job === undefined) return <PageHeader title={t("title")} />;
   return (
     <>
       <PageHeader title={jobs(`kinds.${shownKind(job)}`)}>
         <JobAction job={job} look="words" />
-        <Link href="/jobs" className={buttonStyle("plain", "small")}>
-          {t("back")}
-        </Link>
+        {toAll}
       </PageHeader>
       <div className="grid gap-x-12 gap-y-8 px-4 sm:px-6 wide:grid-cols-[minmax(0,720px)_320px] xl:gap-x-20 wide:px-8">
         <div className="flex min-w-0 flex-col gap-8">

@@ -29,21 +29,25 @@ export function PageHeader({ title, note, children }: PageHeaderProps) {
 interface LoadFailedProps {
   readonly error: unknown;
   readonly onRetry: () => void;
+  /** The way out of a page whose subject does not exist. */
+  readonly children?: ReactNode;
 }
 
 /** Instead of what could not be read, with a button that reads it again, or the page where that is older than the studio. */
-export function LoadFailed({ error, onRetry }: LoadFailedProps) {
+export function LoadFailed({ error, onRetry, children }: LoadFailedProps) {
   const t = useTranslations("common");
   const reload = useTranslations("errors.outdated")("reload");
   const failure = failureOf(error);
   const { title, advice } = useFailureText()(failure);
+  const button =
+    failure.code === "outdated" ? (
+      <Button onClick={() => window.location.reload()}>{reload}</Button>
+    ) : (
+      <Button onClick={onRetry}>{t("tryAgain")}</Button>
+    );
   return (
     <EmptyState title={title} text={advice}>
-      {failure.code === "outdated" ? (
-        <Button onClick={() => window.location.reload()}>{reload}</Button>
-      ) : (
-        <Button onClick={onRetry}>{t("tryAgain")}</Button>
-      )}
+      {failure.code === "not_found" && children !== undefined ? children : button}
     </EmptyState>
   );
 }

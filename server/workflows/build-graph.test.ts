@@ -76,6 +76,8 @@ test("a job without what its workflow needs is refused before it is posted", () 
   expect(() => build("t2i_sdxl", { seed: 1 })).toThrow(refusal("bad_request"));
   expect(() => build("t2i_sdxl", { prompt: "a fox" })).toThrow(refusal("bad_request"));
   expect(() => build("t2i_sdxl", { prompt: "a fox", seed: -1 })).toThrow(refusal("bad_request"));
+  const small = () => build("t2i_sdxl", { prompt: "a fox", seed: 1, width: 100 });
+  expect(small).toThrow(/^width: Too small: [^\n]+; Invalid number: must be a multiple of 8$/);
   expect(() => build("t2i_sdxl", { prompt: "a fox", seed: 1 }, { image: "a.png" })).toThrow(
     refusal("bad_request"),
   );

@@ -1,4 +1,3 @@
-import { z } from "zod";
 import { type InputRole, inputRoles } from "../engines.ts";
 import { AppError } from "../platform/index.ts";
 import { loraNodes } from "./models.ts";
@@ -53,7 +52,11 @@ function readValue([name, spec]: ParamEntry, given: unknown): ParamValue | undef
     throw new AppError("bad_request", `The workflow needs the param "${name}".`);
   }
   const parsed = valueSchema(spec).safeParse(value);
-  if (!parsed.success) throw new AppError("bad_request", `${name}: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success)
+    throw new AppError(
+      "bad_request",
+      `${name}: ${parsed.error.issues.map(({ message }) => message).join("; ")}`,
+    );
   if (typeof parsed.data === "object") return parsed.data;
   const choices: Readonly<Record<string, string | number>> | undefined =
     "choices" in spec ? spec.choices : undefined;
