@@ -238,11 +238,17 @@ export function Chat({ conversationId, reach, onConversation, isInSheet = false,
     },
     [conversationId, send, setImageIds],
   );
+  const room = useRef<HTMLDivElement>(null);
+  // It is changed or asked there.
+  const pick = (idea: string) => {
+    setText(idea);
+    room.current?.querySelector("textarea")?.focus();
+  };
   return (
-    <div className={cx("flex min-w-0 flex-col", className)}>
+    <div ref={room} className={cx("flex min-w-0 flex-col", className)}>
       <div className="flex flex-1 flex-col gap-8 pt-2 pb-6">
         <StatusNote />
-        {isEmpty ? <Welcome onPick={setText} /> : null}
+        {isEmpty ? <Welcome onPick={pick} /> : null}
         <Talk
           query={query}
           reach={reach}

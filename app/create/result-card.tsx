@@ -35,7 +35,7 @@ function CardFailed({ job, onDismiss }: CardFailedProps) {
   return (
     <div
       role="alert"
-      className="flex size-full flex-col items-center justify-center gap-1.5 overflow-y-auto rounded-card border border-line bg-well p-4 text-center"
+      className="flex size-full flex-col items-center justify-center gap-1.5 overflow-y-auto rounded-card border border-line bg-well px-9 py-4 text-center"
     >
       <CircleAlert className="size-5 shrink-0 text-fail" aria-hidden />
       <p className="text-sm font-medium">{title}</p>

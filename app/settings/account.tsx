@@ -102,14 +102,19 @@ export function GuestSection() {
   );
 }
 
-const bytesPerMb = 1_048_576;
+const mb = 1_048_576;
 
 /** Disk space of the user's pictures, and the limit. */
 export function SpaceSection() {
   const t = useTranslations("settings");
   const format = useFormatter();
   const { data } = useQuery({ queryKey: keys.usage, queryFn: () => api.account.usage.query() });
-  const inMb = (bytes: number) => format.number(bytes / bytesPerMb, { maximumFractionDigits: 0 });
+  const sizeOf = (bytes: number) => {
+    const isMb = bytes < 1_024 * mb;
+    const value = isMb ? bytes / mb : bytes / mb / 1_024;
+    const unit = isMb ? "megabyte" : "gigabyte";
+    return format.number(value, { style: "unit", unit, maximumFractionDigits: value < 10 ? 1 : 0 });
+  };
   return (
     <SettingsSection id="space" title={t("space")} text={t("spaceText")}>
       {data === undefined ? (
@@ -117,7 +122,7 @@ export function SpaceSection() {
       ) : (
         <div className="flex max-w-[420px] flex-col gap-2">
           <p className="tabular text-sm">
-            {t("spaceUsed", { used: inMb(data.usedBytes), limit: inMb(data.limitBytes) })}
+            {t("spaceUsed", { used: sizeOf(data.usedBytes), limit: sizeOf(data.limitBytes) })}
           </p>
           <Progress value={Math.min(1, data.usedBytes / data.limitBytes)} label={t("space")} />
         </div>

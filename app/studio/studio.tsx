@@ -182,7 +182,7 @@ function ResultFrame({ job, pass, proportion, children }: ResultFrameProps) {
     <section
       aria-labelledby="frame-result"
       ref={ref}
-      className="flex min-w-0 scroll-my-6 flex-col gap-3 max-wide:col-span-2 max-wide:row-start-6 max-wide:mt-5 max-wide:scroll-mb-44"
+      className="flex min-w-0 scroll-my-6 flex-col gap-3 self-start max-wide:col-span-2 max-wide:row-start-6 max-wide:mt-5 max-wide:scroll-mb-44"
     >
       <FrameHeader id="frame-result" title={t("slots.result")} />
       <div className="flex flex-col gap-3">

@@ -2,9 +2,12 @@
 import { Toast } from "@base-ui/react/toast";
 import { CircleAlert, X } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useEffect, useState } from "react";
+import { type MouseEvent, useEffect, useState } from "react";
 import { buttonStyle } from "./button.tsx";
 import { connectToasts } from "./toasts.tsx";
+
+/** A press would take the focus from the page, and it would be lost with the toast. */
+const keepFocus = (event: MouseEvent) => event.preventDefault();
 
 function Toasts() {
   const t = useTranslations("common");
@@ -20,9 +23,10 @@ function Toasts() {
         <Toast.Title className="text-sm font-medium" render={<p />} />
         <Toast.Description className="text-xs text-quiet" />
       </Toast.Content>
-      <Toast.Action className={buttonStyle("quiet", "small")} />
+      <Toast.Action onMouseDown={keepFocus} className={buttonStyle("quiet", "small")} />
       <Toast.Close
         aria-label={t("dismiss")}
+        onMouseDown={keepFocus}
         className="touch inline-flex size-8 items-center justify-center rounded-control text-quiet hover:bg-hover hover:text-ink"
       >
         <X className="size-4" aria-hidden />
