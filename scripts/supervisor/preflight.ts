@@ -52,7 +52,8 @@ async function checkShared(env: Env): Promise<CheckResult[]> {
 function appUrlOf(env: Env): string {
   if (env.APP_URL) return env.APP_URL;
   const isLocal = ["127.0.0.1", "0.0.0.0", "::", "::1", "localhost"].includes(env.HOST);
-  return `http://${isLocal ? "localhost" : env.HOST}:${env.PORT}`;
+  const host = env.HOST.includes(":") ? `[${env.HOST}]` : env.HOST;
+  return `http://${isLocal ? "localhost" : host}:${env.PORT}`;
 }
 
 async function resolveSettings(env: Env): Promise<Settings> {

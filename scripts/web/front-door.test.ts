@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { readdir } from "node:fs/promises";
 import {
@@ -325,6 +326,24 @@ test("HSTS is sent only when APP_URL is https", async () => {
   expect((await ask({ host: "studio.example" })).sent["strict-transport-security"]).toMatch(/^max-age=\d{8}/);
   env = { APP_URL: "http://studio.example" };
   expect((await ask({ host: "studio.example" })).sent).not.toHaveProperty("strict-transport-security");
+});
+
+test("many cookies of other programs at the host shut nobody out", () => {
+  const script = `
+    import { createServer, request } from "node:http";
+    const server = createServer((_, answer) => answer.end());
+    server.listen(0, "127.0.0.1", () => {
+      const sizes = [15_000, 60_000, 70_000];
+      const ask = (size) => new Promise((resolve) => {
+        const headers = { cookie: "a=" + "b".repeat(size) };
+        request({ port: server.address().port, headers, agent: false }, (answer) => resolve(answer.statusCode)).end();
+      });
+      Promise.all(sizes.map(ask)).then((found) => { console.log(found.join()); process.exit(); });
+    });`;
+  const preload = path.join(import.meta.dirname, "preload.ts");
+  const args = [`--import=${preload}`, "--input-type=module", "--eval", script];
+  const env = { NODE_ENV: "test", HOST: "127.0.0.1" } as const;
+  expect(execFileSync(process.execPath, args, { env, encoding: "utf8" }).trim()).toBe("200,200,431");
 });
 
 test("a path that is no text is refused in a sentence", async () => {

@@ -275,11 +275,15 @@ interface Takers {
  */
 const keepAliveMs = { behindProxy: 620_000, direct: 75_000 };
 
+/** Bytes of all headers of a request: at one host the cookies of many programs come together, for which Node's 16 KiB are too few. */
+const maxHeaderSize = 65_536;
+
 /** Puts the door before every HTTP server of this process: `next start` and `next dev` give no access to theirs. */
 export function installFrontDoor(env: FrontDoorEnv, { takeUpgrade, takeRequest }: Takers): void {
   const admit = frontDoor(env);
   const settings = {
     shouldUpgradeCallback: isUpgrade,
+    maxHeaderSize,
     requestTimeout: longestMs + arrivalMs,
     keepAliveTimeout: env.TRUSTED_PROXIES ? keepAliveMs.behindProxy : keepAliveMs.direct,
   };

@@ -1,10 +1,11 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { writable } from "./labels.ts";
+import { inspectEnv } from "../platform/index.ts";
+import { openLabels, writable } from "./labels.ts";
 
 test("a label is one line, without what the fonts have no shape for", () => {
   expect(writable("Seed 7,\n Größe & «Сила» λ 🐈 7 €")).toBe(
@@ -52,4 +53,22 @@ test("labels are drawn without a font of the machine, whose packed files are unp
   const fonts = await readdir(path.join(folder, "tmp/fonts"));
   expect(fonts.every((name) => name.endsWith(".ttf"))).toBe(true);
   expect(await draw()).toEqual(first);
+});
+
+test("fonts that a full or closed disk kept from being unpacked are there once it takes files again", async ({
+  onTestFinished,
+}) => {
+  const folder = await mkdtemp(path.join(os.tmpdir(), "labels-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const { env } = inspectEnv({ ATELIER_DATA_DIR: folder });
+  const services = { env };
+  const fonts = path.join(folder, "tmp/fonts");
+  await mkdir(path.dirname(fonts));
+  await writeFile(fonts, "in the way");
+  await expect(openLabels(services)).rejects.toThrow("EEXIST");
+  for (const inTheWay of [fonts, path.join(fonts, "noto-sans-5.3.0-latin.ttf")]) {
+    await rm(inTheWay);
+    await openLabels(services);
+    expect(await readdir(fonts)).toHaveLength(6);
+  }
 });

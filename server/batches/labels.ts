@@ -1,9 +1,9 @@
-import { mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { inflateSync } from "node:zlib";
 import sharp from "sharp";
-import { keptBy, newId } from "../platform/index.ts";
+import { newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import { tempRoot } from "../storage/index.ts";
 
@@ -23,10 +23,9 @@ export function writable(text: string): string {
   return text.replaceAll(/\s+/gu, " ").replaceAll(unknown, "").trim();
 }
 
-/** The fonts as files that the drawing library takes, unpacked once into the data folder. */
-const fontsOf = keptBy(({ env }: Services) => unpackAll(path.join(tempRoot(env), "fonts")));
-
-async function unpackAll(folder: string): Promise<readonly string[]> {
+/** The fonts as files that the drawing library takes, unpacked into the data folder where they are not, as after a full disk. */
+async function fontsOf({ env }: Pick<Services, "env">): Promise<readonly string[]> {
+  const folder = path.join(tempRoot(env), "fonts");
   await mkdir(folder, { recursive: true });
   return Promise.all(
     scripts.map(async (script) => {
@@ -35,8 +34,12 @@ async function unpackAll(folder: string): Promise<readonly string[]> {
       const packed = await readFile(path.join(packaged, `noto-sans-${script}-400-normal.woff`));
       // Renamed when it is whole: another process may unpack the same.
       const part = `${file}.${newId()}`;
-      await writeFile(part, unpackWoff(packed));
-      await rename(part, file);
+      try {
+        await writeFile(part, unpackWoff(packed));
+        await rename(part, file);
+      } finally {
+        await rm(part, { force: true });
+      }
       return file;
     }),
   );
@@ -98,7 +101,7 @@ function shownIn(text: string, { widthPx, heightPx }: Box): string {
 }
 
 /** Draws texts in boxes; what does not fit is cut off. No font of the machine is needed. */
-export async function openLabels(services: Services) {
+export async function openLabels(services: Pick<Services, "env">) {
   const fonts = await fontsOf(services);
   const draw = (text: string, { widthPx, heightPx }: Box, fontfile: string) =>
     sharp({

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { networksOf, parseRanges, visitorAddress } from "./addresses.ts";
+import { isKnownHost, networksOf, parseRanges, visitorAddress } from "./addresses.ts";
 
 test.each([
   ["198.51.100.7", ["198.51.100.7"]],
@@ -29,4 +29,9 @@ test.each([
   ["unknown, 10.0.3.4", ["10.0.0.0/8"], "10.0.3.4"],
 ])("of %j with the proxies %j the visitor has %s, whatever was sent in front", (header, proxies, address) => {
   expect(visitorAddress(header, parseRanges(proxies))).toBe(address);
+});
+
+test.each(["::1", "[::1]", "127.0.0.9", "localhost"])("bound to %s the studio knows its names", (HOST) => {
+  const known = ["localhost:3000", "[::1]:3000", "evil.example"].map((host) => isKnownHost({ HOST }, host));
+  expect(known).toEqual([true, true, false]);
 });

@@ -105,9 +105,12 @@ function hostNameOf(host: string): string | null {
   return /^(\[[\da-f:.]+\]|[\w.-]+)(?::\d+)?$/i.exec(host)?.[1]?.toLowerCase() ?? null;
 }
 
+/** An address of IPv6 without the brackets that it has in a URL. */
+export const withoutBrackets = (host: string): string => host.replace(/^\[(.*)\]$/, "$1");
+
 /** Whether a server that listens at this HOST is reached from its own machine alone. */
 export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
+  return host === "localhost" || withoutBrackets(host) === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 const loopbackNames = new Set(["localhost", "127.0.0.1", "[::1]"]);

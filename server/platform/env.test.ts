@@ -127,6 +127,10 @@ test("A1 keys with a newline at their end, several of them, and texts that begin
   });
 });
 
+test("HOST may have the brackets of an address in a URL", () => {
+  expect(inspectEnv({ HOST: "[::1]" })).toMatchObject({ env: { HOST: "::1" }, problems: [] });
+});
+
 test("A2 what is valid is kept beside what is wrong, and blank counts as unset", () => {
   const { env, problems } = inspectEnv({ PORT: "99999", HOST: " ", ATELIER_DATA_DIR: "/srv/atelier" });
   expect(problems.map(({ name }) => name)).toEqual(["PORT"]);

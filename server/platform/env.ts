@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isAddressRange } from "./addresses.ts";
+import { isAddressRange, withoutBrackets } from "./addresses.ts";
 import { usualConfigFile } from "./config.ts";
 import { clientSecrets } from "./config-sign-in.ts";
 import { type ConfigProblem, findQuoted, nearestName } from "./config-problems.ts";
@@ -129,7 +129,7 @@ const envSchema = z.object({
   /** Whether pictures reach browsers through the studio or by a link to the bucket. */
   S3_DOWNLOADS: z.enum(downloads, { error: `must be one of ${downloads.join(", ")}` }).default("stream"),
   APP_URL: originUrl.optional(),
-  HOST: text.default("127.0.0.1"),
+  HOST: text.transform(withoutBrackets).default("127.0.0.1"),
   PORT: integer(0, 65_535).default(3000),
   /** Set when the web runs as functions: the seconds after which the platform ends a request. */
   FUNCTION_SECONDS: integer(10, 3_600).optional(),

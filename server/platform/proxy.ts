@@ -10,7 +10,7 @@ import {
   createInflate,
   createZstdDecompress,
 } from "node:zlib";
-import { isAddressRange, parseRanges } from "./addresses.ts";
+import { isAddressRange, parseRanges, withoutBrackets } from "./addresses.ts";
 import type { Env } from "./env.ts";
 import { isOwnNetwork } from "./public-addresses.ts";
 
@@ -73,7 +73,7 @@ export function proxyFor(target: URL): URL | null {
   return inForce.exceptions.some((entry) => isException(entry, host, port)) ? null : proxy;
 }
 
-const hostOf = ({ hostname }: URL) => hostname.replace(/^\[(.*)\]$/, "$1");
+const hostOf = ({ hostname }: URL) => withoutBrackets(hostname);
 const portOf = ({ port, protocol }: URL) => port || (protocol === "https:" ? "443" : "80");
 
 function isException(entry: string, host: string, port: string): boolean {

@@ -1,4 +1,5 @@
 import { BlockList, isIP } from "node:net";
+import { withoutBrackets } from "./addresses.ts";
 import { AppError } from "./errors.ts";
 
 /** Ranges that are not on the public internet, or that lead elsewhere by translation; RFC 6890 and its successors. */
@@ -161,7 +162,7 @@ function checkPublic({ protocol, hostname, port }: URL, { allowHttp = false }: U
   if (protocol === "http:" && !allowHttp) throw refusal("only https is");
   if (!webPorts.has(port)) throw refusal("its port is not one of the web");
   if (hostname.endsWith(".")) throw refusal("its host ends with a dot");
-  const address = hostname.replace(/^\[(.*)\]$/, "$1");
+  const address = withoutBrackets(hostname);
   const isName = isIP(address) === 0;
   const isPublic = isName ? hostname.includes(".") && !localName.test(hostname) : isPublicAddress(address);
   if (!isPublic) throw privateAddress();

@@ -5,6 +5,7 @@ import { isIP, type LookupFunction, type Socket } from "node:net";
 import { pipeline } from "node:stream";
 import { callbackify } from "node:util";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
+import { withoutBrackets } from "./addresses.ts";
 import { AppError, isAppError } from "./errors.ts";
 import { faultOfAddress } from "./no-answer.ts";
 import { openTunnel, proxyFor } from "./proxy.ts";
@@ -137,7 +138,7 @@ function open(target: URL, options: SafeFetchOptions, way: Socket | null): Promi
 async function openWay(target: URL, options: SafeFetchOptions): Promise<Socket | null> {
   const proxy = target.protocol === "https:" && !isAllowedHost(target, options) ? proxyFor(target) : null;
   if (!proxy) return null;
-  const name = target.hostname.replace(/^\[(.*)\]$/, "$1");
+  const name = withoutBrackets(target.hostname);
   const found = isIP(name) === 0 ? await (options.resolve ?? resolveByServer)(name).catch(() => []) : [];
   if (!found.every(({ address }) => isPublicAnswer(address))) throw privateAddress();
   const host = options.isNameTold ? name : (found[0]?.address ?? name);
