@@ -345,6 +345,34 @@ test.each<readonly [string, Source, string, string]>([
   for (const part of words.split("; ")) expect(model?.message).toContain(part);
 });
 
+test("a model of a vendor is looked for at the gateway that it is called at, which alone gets the key", async () => {
+  const isListed = (path: string) => path === "/v1/models/gpt-known";
+  const gateway = keep(
+    await serveAnswers(({ path }) => (isListed(path) ? { body: "{}" } : { status: 404, body: "{}" })),
+  );
+  const url = `${gateway.url}/v1`;
+  const stateOf = async (source: Source) => (await oneOf(source, "Language model")).state;
+  const all = (model: string) => ({
+    LLM_ANALYZER_MODEL: model,
+    LLM_RESPONDER_MODEL: model,
+    LLM_ARCHIVIST_MODEL: model,
+  });
+  const ofOpenai = { OPENAI_BASE_URL: `${url}/`, OPENAI_API_KEY: canary };
+  const ofAnthropic = { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: canary };
+  expect(await stateOf({ ...ofOpenai, ...all("openai/gpt-known") })).toBe("ok");
+  expect(await stateOf({ ...ofOpenai, ...all("openai/gpt-other") })).toBe("warn");
+  expect(await stateOf({ ...ofAnthropic, ...all("anthropic/claude-x") })).toBe("warn");
+  const asked = gateway.requests.map(({ path, headers }) => [
+    path,
+    headers.authorization ?? headers["x-api-key"],
+  ]);
+  expect(asked).toEqual([
+    ["/v1/models/gpt-known", `Bearer ${canary}`],
+    ["/v1/models/gpt-other", `Bearer ${canary}`],
+    ["/v1/models/claude-x", canary],
+  ]);
+});
+
 test("a model that may cost money is asked for nothing", async () => {
   const llm = keep(await startLlm());
   // A public name that leads here would do; the operator's own word counts the same.

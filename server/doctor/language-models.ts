@@ -57,13 +57,22 @@ async function checkModel(round: Round, model: Served): Promise<CheckResult[]> {
   }
 }
 
-/** The list of models: a call that costs nothing and needs the key. */
+const vendors =
+  /^https:\/\/(?:api\.anthropic\.com|api\.openai\.com|generativelanguage\.googleapis\.com)(?=\/|$)/;
+
+/** Where the models of a vendor are called, which may be a gateway; as other programs write it, without the version, too. */
+function baseOf(address: string): string {
+  const base = address.replace(/\/+$/, "");
+  return base === "https://api.anthropic.com" ? `${base}/v1` : base;
+}
+
+/** The list of models: a call that costs nothing and needs the key, at the address that gets it with each question. */
 function listOf(env: Env, id: string) {
   const name = encodeURIComponent(nameOf(id));
   switch (hostOf(id)) {
     case "anthropic": {
       const headers = { "x-api-key": env.ANTHROPIC_API_KEY ?? "", "anthropic-version": "2023-06-01" };
-      return { url: `https://api.anthropic.com/v1/models/${name}`, headers };
+      return { url: `${baseOf(env.ANTHROPIC_BASE_URL)}/models/${name}`, headers };
     }
     case "google": {
       const headers = { "x-goog-api-key": env.GOOGLE_GENERATIVE_AI_API_KEY ?? "" };
@@ -71,7 +80,7 @@ function listOf(env: Env, id: string) {
     }
     case "openai":
       return {
-        url: `https://api.openai.com/v1/models/${name}`,
+        url: `${baseOf(env.OPENAI_BASE_URL)}/models/${name}`,
         headers: { authorization: `Bearer ${env.OPENAI_API_KEY}` },
       };
     case "local":
@@ -84,7 +93,9 @@ function listOf(env: Env, id: string) {
 export function vendorAddresses({ env, config }: Pick<Round, "env" | "config">): string[] {
   return stages.flatMap((stage) => {
     const model = findStageModel({ env, config }, stage);
-    return "problem" in model || hostOf(model.id) === "local" ? [] : [listOf(env, model.id).url];
+    if ("problem" in model || hostOf(model.id) === "local") return [];
+    const { url } = listOf(env, model.id);
+    return URL.canParse(url) ? [url] : [];
   });
 }
 
@@ -101,7 +112,14 @@ async function checkVendor({ env, clocks }: Round, name: string, { id }: Served)
   const answer = await ask(url, { headers }, clocks);
   if (answer.status === 200 && !isPage(answer))
     return [passed(name, "takes the key and has the model; nothing was asked of it, as that costs money")];
-  if (answer.status === 404)
-    return [saidNo(name, answer, `the key is taken, but no such model; see docs/assistant.md for the names`)];
+  if (answer.status === 404) {
+    const absent = saidNo(
+      name,
+      answer,
+      `the key is taken, but no such model; see docs/assistant.md for the names`,
+    );
+    // A gateway may hand on questions and list nothing.
+    return [vendors.test(url) ? absent : { ...absent, isOk: true, isWarning: true }];
+  }
   return [saidNo(name, answer, `correct ${keyNames[hostOf(id)]}`)];
 }
