@@ -10,10 +10,15 @@ export interface SigningPair {
 }
 
 const curve = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
-const yearMs = 365.25 * 86_400_000;
-const years = 30;
-/** Clocks of those who verify may be late. */
-const earlyMs = 86_400_000;
+/**
+ * Not from now on: a machine's clock may be wrong when the studio makes its first picture, as without a battery, and what begins later
+ * or has ended by the right time would sign nothing then.
+ */
+const validity = {
+  notBefore: new Date("2020-01-01T00:00:00Z"),
+  notAfter: new Date("2080-01-01T00:00:00Z"),
+  signingAlgorithm: curve,
+};
 /** What the profile of C2PA asks of a signer's certificate: to sign documents, or to protect e-mail as older readers ask. */
 const usages = ["1.3.6.1.5.5.7.3.36", "1.3.6.1.5.5.7.3.4"];
 
@@ -25,11 +30,6 @@ export async function makeSigningPair(): Promise<SigningPair> {
   const [root, own] = await Promise.all([makeKeys(), makeKeys()]);
   const { KeyUsageFlags: flags } = x509;
   const name = `Atelier studio ${randomBytes(4).toString("hex")}`;
-  const validity = {
-    notBefore: new Date(Date.now() - earlyMs),
-    notAfter: new Date(Date.now() + years * yearMs),
-    signingAlgorithm: curve,
-  };
   const above = await x509.X509CertificateGenerator.createSelfSigned({
     name: `CN=${name} root, O=Atelier`,
     keys: root,
@@ -132,6 +132,10 @@ function refuseUnfit(certificate: x509.X509Certificate): void {
     throw refused(
       "The certificate has no extended key usage; C2PA asks for document signing or e-mail protection.",
     );
+}
+
+/** Throws `bad_request` for a signer whose certificate has ended, or begins later. */
+export function requireInTime({ certificate }: Pick<StudioSigner, "certificate">): void {
   if (certificate.notAfter < new Date())
     throw refused(`The certificate ended on ${certificate.notAfter.toISOString().slice(0, 10)}.`);
   if (certificate.notBefore > new Date())

@@ -19,7 +19,7 @@ import { findMark } from "../watermark/index.ts";
 import { makeSigningPair, readSigner } from "./certificate.ts";
 import { identify, instanceIdOf, markOf, signCopy, signResult } from "./index.ts";
 import { signPicture } from "./sign.ts";
-import { findSigner } from "./signing-key.ts";
+import { findSigner, trySigner } from "./signing-key.ts";
 
 let opened: TestServices;
 let services: Services;
@@ -380,6 +380,25 @@ describe("the key of the studio", () => {
 
   test("is missing where AUTH_SECRET is not set", async () => {
     expect(await findSigner(withEnv({ AUTH_SECRET: undefined }))).toBeNull();
+  });
+
+  test("of the studio's own signs whatever the clock said when it was made", async () => {
+    for (const made of ["1970-01-01", "2031-05-05"]) {
+      vi.useFakeTimers({ toFake: ["Date"], now: new Date(made) });
+      const pair = await makeSigningPair().finally(() => vi.useRealTimers());
+      const signer = await readSigner(pair);
+      expect([made, await trySigner(signer)]).toEqual([made, true]);
+    }
+  });
+
+  test("of the studio's own signs also while the clock is before its time", async () => {
+    const view = withEnv({});
+    vi.useFakeTimers({ toFake: ["Date"], now: new Date("1970-01-02") });
+    try {
+      expect(await findSigner(view)).not.toBeNull();
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test("signs no more once its certificate has ended", async () => {

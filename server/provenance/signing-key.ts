@@ -48,8 +48,10 @@ async function loadSigner({ db, env }: Keeping): Promise<StudioSigner | null> {
 export async function readGivenSigner(env: KeyEnv): Promise<StudioSigner | null> {
   const given = await readGivenPair(env);
   if (!given) return null;
-  const { readSigner } = await import("./certificate.ts");
-  return readSigner(given);
+  const { readSigner, requireInTime } = await import("./certificate.ts");
+  const signer = await readSigner(given);
+  requireInTime(signer);
+  return signer;
 }
 
 /** The smallest PNG: one pixel. */
