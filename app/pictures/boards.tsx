@@ -57,11 +57,13 @@ function usePut() {
   const showFailure = useFailureToast();
   return useMutation({
     mutationFn: put,
-    onSuccess: (imageIds, { board, act }) => {
-      if (imageIds.length === 0) return;
+    onSuccess: (imageIds, { board, act, imageIds: asked }) => {
+      // What they were turned from goes with them, and is not seen beside them.
+      const count = imageIds.filter((id) => asked.includes(id)).length;
+      if (count === 0) return;
       const back = { board, imageIds, act: act === "add" ? ("takeOut" as const) : ("add" as const) };
       toastWithUndo({
-        title: t(act === "add" ? "added" : "takenOut", { name: board.name, count: imageIds.length }),
+        title: t(act === "add" ? "added" : "takenOut", { name: board.name, count }),
         undoLabel: t("undo"),
         onUndo: () =>
           void put(back)

@@ -1,4 +1,4 @@
-import { and, eq, isNull, or, type SQL, sql } from "drizzle-orm";
+import { and, eq, isNull, or, type SQL, sql, type SQLWrapper } from "drizzle-orm";
 import { suspendedUsers } from "../accounts/plain.ts";
 import { type Db, schema, type Tx } from "../db/index.ts";
 import { AppError, isId } from "../platform/index.ts";
@@ -34,6 +34,26 @@ export function isBoardOf({
   if (!isId(id)) throw new AppError("not_found");
   const isOwn = and(eq(boards.ownerId, userId), isNull(boards.removedAt));
   return and(eq(boards.id, id), or(isOwn, isSharedWith(userId, right)));
+}
+
+/**
+ * SQL condition on a picture of a board: no turned version of it is there, which stands in its place for others. The id of the board is
+ * none of the same query level, so that the turned ones, which alone of results have another time, are read once.
+ */
+export function isNotTurnedOn(boardId: SQLWrapper, imageId: SQLWrapper): SQL {
+  return sql`${imageId} not in (select link.image_id from board_images there join images turned on turned.id = there.image_id
+    join job_inputs link on link.job_id = turned.job_id and link.role = 'image'
+    where there.board_id = ${boardId} and turned.role = 'result' and turned.added_at is not null and turned.deleted_at is null
+      and only_turns(link.job_id))`;
+}
+
+/** SQL query of these pictures and of those that they were turned from. */
+export function turnedFrom(ids: readonly string[]): SQL {
+  return sql`with recursive versions(id) as (
+    select unnest(${sql.param(ids)}::uuid[])
+    union select l.image_id from versions join images turned on turned.id = versions.id
+      join job_inputs l on l.job_id = turned.job_id and l.role = 'image' where only_turns(l.job_id)
+  ) select id from versions`;
 }
 
 /** The owner of a board that the user may see, or add to. Throws `not_found`. */

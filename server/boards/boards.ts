@@ -12,7 +12,7 @@ import { ago, schema, type Tx } from "../db/index.ts";
 import { checkSearch } from "../images/index.ts";
 import { AppError, isId, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { isBoardOf, requireBoardOf } from "./access.ts";
+import { isBoardOf, requireBoardOf, turnedFrom } from "./access.ts";
 import { type BoardView, getBoard, own, type OwnBoard } from "./read.ts";
 
 const { boardImages, boards, images } = schema;
@@ -196,7 +196,10 @@ async function putOn(
   return added.map(({ id: added }) => added);
 }
 
-/** Takes pictures off: any of an own board, one's own of a shared one; returns the ids that were there. Throws `not_found`. */
+/**
+ * Takes pictures off: any of an own board, one's own of a shared one, and what they were turned from, which others would see again;
+ * returns the ids that were there. Throws `not_found`.
+ */
 export async function takeFromBoard(
   { db }: Pick<Services, "db">,
   { userId, id, imageIds: wanted }: PicturesInput,
@@ -208,7 +211,7 @@ export async function takeFromBoard(
     .where(
       and(
         eq(boardImages.boardId, id),
-        inArray(boardImages.imageId, wanted.filter(isId)),
+        sql`${boardImages.imageId} in (${turnedFrom(wanted.filter(isId))})`,
         ownerId === userId ? undefined : ofUser,
       ),
     )

@@ -13,7 +13,7 @@
  * Rules. A board only names its pictures: taking one out, or removing the board, deletes no picture. A deleted picture is not
  * counted, and is back on its boards when it is restored.
  */
-export { boardRights, isSharedWith } from "./access.ts";
+export { boardRights, isNotTurnedOn, isSharedWith } from "./access.ts";
 export {
   addToBoard,
   boardPicturesSchema,

@@ -12,7 +12,14 @@ import {
 } from "../images/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { type BoardAddress, type BoardRight, isBoardOf, isSharedWith, requireBoardOf } from "./access.ts";
+import {
+  type BoardAddress,
+  type BoardRight,
+  isBoardOf,
+  isNotTurnedOn,
+  isSharedWith,
+  requireBoardOf,
+} from "./access.ts";
 
 const { boardImages, boardMembers, boards, images, users } = schema;
 
@@ -32,10 +39,10 @@ export interface SharedBoard {
   readonly held: number;
 }
 
-/** Pictures on a board that are seen: neither deleted nor of a suspended user. */
+/** Pictures on a board that are seen: neither deleted nor of a suspended user, and not before they were turned. */
 const seen = sql`from ${boardImages} join ${images} on ${images.id} = ${boardImages.imageId}
   where ${boardImages.boardId} = ${boards.id} and ${images.deletedAt} is null
-    and ${images.ownerId} not in (${suspendedUsers})`;
+    and ${images.ownerId} not in (${suspendedUsers}) and ${isNotTurnedOn(boards.id, images.id)}`;
 
 interface ReadInput {
   readonly userId: string;
@@ -138,7 +145,8 @@ export async function listSharedPictures(
       ${images.ownerId} as "ownerId", ${users.name} as "ownerName", ${pages.cursor} as cursor
     from ${boards} join ${boardImages} on ${boardImages.boardId} = ${boards.id}
       join ${images} on ${images.id} = ${boardImages.imageId} join ${users} on ${users.id} = ${images.ownerId}
-    where ${boards.id} = ${id} and ${images.deletedAt} is null and ${images.ownerId} not in (${suspendedUsers}) ${after}
+    where ${boards.id} = ${id} and ${images.deletedAt} is null and ${images.ownerId} not in (${suspendedUsers})
+      and ${isNotTurnedOn(sql`${id}::uuid`, images.id)} ${after}
     order by ${sql.join(pages.order, sql`, `)} limit ${limit + 1}`);
   const { items: shown, nextCursor } = toPage(rows, limit, "cursor");
   return { items: shown.map((row) => toPicture(row, userId)), nextCursor };

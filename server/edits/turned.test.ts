@@ -2,8 +2,10 @@ import { addUser } from "@atelier/testing/pictures";
 import { createTestServices, type TestServices } from "@atelier/testing/services";
 import { eq, sql } from "drizzle-orm";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { addToBoard, getSharedBoard, listSharedPictures, takeFromBoard } from "../boards/index.ts";
 import { schema } from "../db/index.ts";
-import { getImage, purgeImages } from "../images/index.ts";
+import { getImage, purgeImages, removeImages, restoreImages } from "../images/index.ts";
+import { createLink, createLinkSchema, getLink } from "../links/index.ts";
 import { newId } from "../platform/index.ts";
 
 const { boardImages, boardMembers, boards, images, jobs, users } = schema;
@@ -90,6 +92,40 @@ test("a turned picture comes onto those boards alone that its owner may put pict
   const yesterday = sql`now() - interval '1 day'`;
   await db.update(users).set({ banExpires: yesterday }).where(eq(users.id, suspended));
   expect((await turn()).on).toHaveLength(3);
+});
+
+test("others see a turned picture in place of the one it was, and it is taken off a board with that", async () => {
+  const { services } = opened;
+  const other = await addUser(services);
+  const id = await addBoard(other, "add");
+  const own = await addBoard(ownerId);
+  const board = { userId: other, id };
+  const shown = async () =>
+    (await listSharedPictures(services, { ...board, limit: 9 })).items.map((item) => item.id);
+  const link = await createLink(services, { ...createLinkSchema.parse({ boardId: own }), ownerId });
+  const linked = async () => (await getLink(services, { ownerId, id: link.id })).pictures;
+  expect([await shown(), await linked()]).toEqual([[source], 1]);
+  const once = await turn();
+  expect([await shown(), await linked()]).toEqual([[once.id], 1]);
+  // Undo, and back again.
+  await removeImages(services, { ownerId, ids: [once.id] });
+  expect([await shown(), await linked()]).toEqual([[source], 1]);
+  await restoreImages(services, { ownerId, ids: [once.id] });
+  const before = source;
+  source = once.id;
+  const twice = await turn();
+  expect(await shown()).toEqual([twice.id]);
+  expect(await getSharedBoard(services, board)).toMatchObject({ pictures: 1, coverIds: [twice.id] });
+  const member = { userId: ownerId, id };
+  const taken = await takeFromBoard(services, { ...member, imageIds: [twice.id] });
+  expect(taken.toSorted()).toEqual([before, once.id, twice.id].toSorted());
+  expect(await shown()).toEqual([]);
+  await addToBoard(services, { ...member, imageIds: taken });
+  expect(await shown()).toEqual([twice.id]);
+  // One that was only cropped stands beside.
+  await turn({ params: { rect: [0, 0, 1, 1] } });
+  expect(await shown()).toEqual([twice.id]);
+  expect(await linked()).toBe(1);
 });
 
 test("what an ephemeral turn makes has nothing that keeps it when its job goes", async () => {

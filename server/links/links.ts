@@ -3,6 +3,7 @@ import { and, eq, isNull, sql, type SQL } from "drizzle-orm";
 import { z } from "zod";
 import { hashPassword, passwordSchema } from "../accounts/plain.ts";
 import { recordAct } from "../audit/index.ts";
+import { isNotTurnedOn } from "../boards/index.ts";
 import { ago, lockTopic, schema, type Tx } from "../db/index.ts";
 import { AppError, hashOfToken, isId, lineOfText, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -173,7 +174,7 @@ export const picturesOf = (linkId: SQL, batchId: SQL, boardId: SQL) => sql`
     select latest.image_id, (row_number() over (order by latest.added_at desc, latest.image_id desc))::int - 1, 0 from (
       select bi.image_id, bi.added_at from boards bo join board_images bi on bi.board_id = bo.id
         join images own on own.id = bi.image_id and own.owner_id = bo.owner_id and own.deleted_at is null
-      where bo.id = ${boardId} and bo.removed_at is null
+      where bo.id = ${boardId} and bo.removed_at is null and ${isNotTurnedOn(boardId, sql`own.id`)}
       order by bi.added_at desc, bi.image_id desc limit ${maxOfBoard}) latest
   ) x join images i on i.id = x.image_id and i.deleted_at is null`;
 
