@@ -39,6 +39,23 @@ test("B9 of twenty processes that see a fault one tells the admins, and nobody e
   ]);
 });
 
+test("B9 a suspended admin is told of no fault", async ({ onTestFinished }) => {
+  const { services, mail } = await open(onTestFinished);
+  await openAdmin(services, "second@example.org");
+  const ofFirst = eq(schema.users.email, "admin@example.org");
+  await services.db.update(schema.users).set({ banned: true }).where(ofFirst);
+  await alertAdmins(services, { code: "one", text: "It failed." });
+  await services.db
+    .update(schema.users)
+    .set({ banExpires: new Date(Date.now() - 1_000) })
+    .where(ofFirst);
+  await alertAdmins(services, { code: "two", text: "It failed." });
+  expect(mail.received.map(({ to }) => to.toSorted())).toEqual([
+    ["second@example.org"],
+    ["admin@example.org", "second@example.org"],
+  ]);
+});
+
 test("B9 after an hour it is told again; another fault at once", async ({ onTestFinished }) => {
   const { services, receiver } = await open(onTestFinished);
   const told = () => receiver.received.map(({ body }) => JSON.parse(body).code);

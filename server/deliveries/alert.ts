@@ -1,4 +1,5 @@
-import { eq, sql } from "drizzle-orm";
+import { sql } from "drizzle-orm";
+import { suspendedUsers } from "../accounts/plain.ts";
 import { schema } from "../db/index.ts";
 import { safeFetch, hostEntryOf, offersEmail } from "../platform/index.ts";
 import { asLocale, type Locale, sourceLocale } from "../locales.ts";
@@ -54,7 +55,9 @@ async function mailAdmins({ db, env }: Services, { code, text }: Fault): Promise
       locale: sql<string | null>`coalesce(${users.locale}, ${users.browserLocale})`,
     })
     .from(users)
-    .where(eq(users.role, "admin"));
+    .where(
+      sql`'admin' = any (string_to_array(${users.role}, ',')) and ${users.id} not in (${suspendedUsers})`,
+    );
   const groups = Map.groupBy(admins, (admin) => asLocale(admin.locale) ?? sourceLocale);
   const tell = async ([locale, readers]: readonly [Locale, typeof admins]) => {
     const words = await wordsIn(locale);
