@@ -13,7 +13,7 @@ import { useAbout, useGivenPictures } from "./given-pictures.tsx";
 import { hasQuestionEnded } from "./conversation.ts";
 import { conversationKeys, useAssistantStatus, useConversation } from "./queries.ts";
 import { type AskedAgain, Talk } from "./turn.tsx";
-import { unsent, useUnsent } from "../client/unsent.ts";
+import { putBefore, unsent, useUnsent } from "../client/unsent.ts";
 
 /** Says what the assistant of this studio cannot do. */
 function StatusNote() {
@@ -167,7 +167,7 @@ function useAsk({ conversationId, onConversation }: Asking) {
       onFailure(error);
       // One that was asked again stands in the talk.
       if (!question.isTyped) return;
-      unsent.set(conversationId, (newer) => (newer === "" ? question.text : `${question.text}\n${newer}`));
+      unsent.set(conversationId, putBefore(question.text));
       setImageIds((newer) => (newer.length === 0 ? question.imageIds : newer));
     },
   });
@@ -233,7 +233,7 @@ export function Chat({ conversationId, reach, onConversation, isInSheet = false,
     ({ text: words, imageIds }: AskedAgain) => {
       if (imageIds.length === 0) return send({ text: words, imageIds, isTyped: false });
       // Who would see its pictures now is said in the field, before it is sent.
-      unsent.set(conversationId, (now) => (now.trim() === "" ? words : `${words}\n${now}`));
+      unsent.set(conversationId, putBefore(words));
       setImageIds(imageIds);
     },
     [conversationId, send, setImageIds],

@@ -57,6 +57,18 @@ test("what another tab has written meanwhile is neither lost nor brought back", 
   expect(JSON.parse(items.get(draftKeys.questions) ?? "")).toHaveLength(2);
 });
 
+test("a question that comes back stands once before what was written since, however often it comes", async () => {
+  const { putBefore } = await import("./unsent.ts");
+  const twice = (now: string) => putBefore("What is it?")(putBefore("What is it?")(now));
+  expect(["", " \n", "And", "What is it?", "What is it?x"].map(twice)).toEqual([
+    "What is it?",
+    "What is it?",
+    "What is it?\nAnd",
+    "What is it?",
+    "What is it?\nWhat is it?x",
+  ]);
+});
+
 test("where the browser blocks its storage, words are kept as long as the tab", async () => {
   const { unsent } = await load();
   const refuse = () => {

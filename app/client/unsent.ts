@@ -67,6 +67,12 @@ export const unsent = {
   },
 };
 
+/** Puts words before those in the field, unless they stand there already. */
+export const putBefore = (words: string) => (now: string) => {
+  if (now.trim() === "") return words;
+  return now === words || now.startsWith(`${words}\n`) ? now : `${words}\n${now}`;
+};
+
 /** The words in the field of a conversation; null for a new one. */
 export function useUnsent(conversationId: string | null) {
   const text = useSyncExternalStore(
