@@ -33,7 +33,7 @@ function AdminNav() {
             <Link
               href={href}
               aria-current={isHere(href) ? "page" : undefined}
-              className="flex h-10 items-center border-b-2 border-transparent text-sm text-quiet transition-colors duration-120 hover:text-ink aria-[current=page]:border-ink aria-[current=page]:font-medium aria-[current=page]:text-ink"
+              className="flex h-11 items-center border-b-2 border-transparent text-sm text-quiet transition-colors duration-120 hover:text-ink aria-[current=page]:border-ink aria-[current=page]:font-medium aria-[current=page]:text-ink"
             >
               {t(`pages.${key}`)}
             </Link>

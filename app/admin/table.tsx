@@ -87,7 +87,7 @@ export function Cell({ label, isNumeric, isHead, className, children }: CellProp
     <div
       role="cell"
       className={cx(
-        "min-w-0 md:table-cell md:border-b md:border-line md:py-2.5 md:pe-4 md:align-middle xl:pe-5 md:last:pe-0",
+        "min-w-0 md:table-cell md:border-b md:border-line md:py-2.5 md:pe-4 md:align-middle md:pointer-coarse:[&_a]:-my-3.5 md:pointer-coarse:[&_a]:py-3.5 xl:pe-5 md:last:pe-0",
         isNumeric && "md:text-end md:whitespace-nowrap",
         isHead && "max-md:col-span-2",
         className,

@@ -44,6 +44,7 @@ const shortcutGroups = [
       { key: "selectAll", keys: "Control+A" },
       { key: "compare", keys: "c" },
       { key: "showOnTop", keys: "t" },
+      { key: "info", keys: "i" },
       { key: "star", keys: "s" },
       { key: "rate", keys: "1 5" },
       { key: "unrate", keys: "0" },

@@ -81,7 +81,7 @@ function ShareForm({ what, onMade }: { readonly what: Shared; readonly onMade: (
 function AllLinks() {
   const t = useTranslations("links");
   return (
-    <Link href="/settings#links" className="text-xs underline underline-offset-4">
+    <Link href="/settings#links" className="touch text-xs underline underline-offset-4">
       {t("all")}
     </Link>
   );

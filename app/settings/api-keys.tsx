@@ -285,7 +285,7 @@ export function ApiKeysSection() {
           href="/api/v1/docs"
           target="_blank"
           rel="noreferrer"
-          className="self-start text-xs underline underline-offset-4"
+          className="touch self-start text-xs underline underline-offset-4"
         >
           {t("docs")}
         </a>

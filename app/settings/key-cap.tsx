@@ -84,7 +84,7 @@ export function KeySpend({ apiKey }: { readonly apiKey: ApiKey }) {
       {parts.length > 0 ? " · " : null}
       <button
         type="button"
-        className="underline underline-offset-4"
+        className="touch underline underline-offset-4"
         aria-label={t("capChangeNamed", { name })}
         onClick={() => setOpen(true)}
       >

@@ -6,10 +6,12 @@ import {
   useIsFetching,
   useQueryClient,
 } from "@tanstack/react-query";
+import { TableOfContents } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useRef, useState } from "react";
 import { useMe, useMeFailure } from "../client/queries.ts";
-import { cx } from "../ui/button.tsx";
+import { cx, IconButton } from "../ui/button.tsx";
+import { Menu, MenuItem } from "../ui/overlays.tsx";
 import { useCentred } from "../ui/scrolling.ts";
 
 interface Section {
@@ -83,14 +85,19 @@ function SectionNav({ sections }: { readonly sections: readonly Section[] }) {
   const t = useTranslations("settings");
   const { current, choose } = useCurrent(sections);
   const list = useCentred<HTMLUListElement>("[aria-current]", current, sections.length);
+  const shown = sections.filter(({ heading }) => heading.checkVisibility());
+  const jump = (id: string) => {
+    choose(id);
+    window.location.hash = id;
+  };
   return (
     <nav
       aria-label={t("sections")}
-      className="sticky top-0 z-10 min-h-11 min-w-0 bg-paper/92 backdrop-blur-md max-wide:border-b max-wide:border-line wide:top-6 wide:self-start wide:bg-transparent wide:backdrop-blur-none"
+      className="sticky top-0 z-10 min-h-11 min-w-0 bg-paper/92 backdrop-blur-md max-wide:flex max-wide:items-center max-wide:border-b max-wide:border-line wide:top-6 wide:self-start wide:bg-transparent wide:backdrop-blur-none"
     >
       <ul
         ref={list}
-        className="no-scrollbar flex overflow-x-auto max-wide:mask-r-from-[calc(100%-32px)] max-wide:ps-2 max-wide:pe-8 sm:max-wide:ps-4 wide:-ms-2 wide:flex-col wide:gap-0.5"
+        className="no-scrollbar flex overflow-x-auto max-wide:min-w-0 max-wide:flex-1 max-wide:mask-r-from-[calc(100%-32px)] max-wide:ps-2 max-wide:pe-8 sm:max-wide:ps-4 wide:-ms-2 wide:flex-col wide:gap-0.5"
       >
         {sections.map(({ id, title, className }) => (
           <li key={id} className={cx("shrink-0", className)}>
@@ -105,6 +112,22 @@ function SectionNav({ sections }: { readonly sections: readonly Section[] }) {
           </li>
         ))}
       </ul>
+      <span className="wide:hidden">
+        <Menu
+          align="end"
+          trigger={
+            <IconButton label={t("sections")}>
+              <TableOfContents aria-hidden />
+            </IconButton>
+          }
+        >
+          {shown.map(({ id, title }) => (
+            <MenuItem key={id} checked={id === current} onSelect={() => jump(id)}>
+              {title}
+            </MenuItem>
+          ))}
+        </Menu>
+      </span>
     </nav>
   );
 }

@@ -58,7 +58,11 @@ function RecoveryCodes({
         ))}
       </ul>
       <div className="flex flex-wrap items-center gap-3">
-        <a href={file} download="atelier-recovery-codes.txt" className="text-xs underline underline-offset-4">
+        <a
+          href={file}
+          download="atelier-recovery-codes.txt"
+          className="touch text-xs underline underline-offset-4"
+        >
           {t("codesDownload")}
         </a>
         <Button size="small" onClick={onDone}>

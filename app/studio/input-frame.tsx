@@ -134,7 +134,7 @@ export function PictureGround({ isEmpty, proportion, onFile, className, children
       className={cx(
         "relative flex w-full items-center justify-center overflow-hidden rounded-card transition-colors duration-150 wide:max-h-[max(380px,calc(100dvh-300px))] wide:min-h-50",
         isEmpty
-          ? "border border-dashed border-edge/60 bg-well/60 max-wide:aspect-auto! max-wide:min-h-56 wide:min-h-85 xl:aspect-auto! xl:min-h-[clamp(340px,calc(100dvh-330px),760px)] xl:in-[:root:has([data-hints])]:min-h-[clamp(340px,calc(100dvh-430px),760px)]"
+          ? "border border-dashed border-edge/60 bg-well/60 aspect-auto! max-wide:min-h-56 wide:min-h-90 xl:min-h-[clamp(340px,calc(100dvh-330px),760px)] xl:in-[:root:has([data-hints])]:min-h-[clamp(340px,calc(100dvh-430px),760px)]"
           : "border border-line bg-surface p-2.5 max-wide:max-h-[130vw]",
         isOver && "border-solid border-accent bg-accent-tint",
         className,

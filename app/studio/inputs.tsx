@@ -137,9 +137,9 @@ export function SampleRow({ slot, onFile }: SampleRowProps) {
   return (
     <div className="flex w-full flex-col items-center gap-2 max-sm:mt-auto">
       <p className="text-xs text-quiet">{t("trySample")}</p>
-      <ul className="flex w-full justify-center gap-2">
+      <ul className="flex w-full justify-center gap-2 max-sm:max-w-28 max-sm:flex-wrap">
         {samples[slot].map((sample) => (
-          <li key={sample.key} className="max-w-14 min-w-0 flex-1 max-sm:max-w-8">
+          <li key={sample.key} className="max-w-14 min-w-0 flex-1 max-sm:min-w-11">
             <button
               type="button"
               aria-label={t("useSample", { name: t(`samples.${sample.key}`) })}

@@ -48,7 +48,7 @@ function BareFrame() {
 /** Shown by a page without content: title, text, and an action as children. */
 export function EmptyState({ title, text, children }: EmptyStateProps) {
   return (
-    <div className="mx-auto flex max-w-[44ch] flex-col items-center gap-3 px-4 pt-[8dvh] pb-10 text-center sm:pt-[14dvh] sm:pb-24">
+    <div className="mx-auto flex max-w-[44ch] flex-col items-center gap-3 px-4 pt-[8dvh] pb-10 text-center sm:pt-[14dvh] sm:pb-24 [@media(height<820px)]:pt-[4dvh] [@media(height<820px)]:pb-6">
       <BareFrame />
       <h2 className="display text-xl">{title}</h2>
       <p className="text-sm text-balance text-quiet">{text}</p>

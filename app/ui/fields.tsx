@@ -96,13 +96,13 @@ export function Segmented<Value extends string>({ label, value, options, onChang
       aria-label={label}
       value={value}
       onValueChange={(next) => onChange(next as Value)}
-      className="inline-flex h-9 max-w-full items-stretch gap-0.5 rounded-control bg-well p-[3px] ring-1 ring-line ring-inset"
+      className="inline-flex min-h-9 max-w-full flex-wrap items-stretch gap-0.5 rounded-control bg-well p-[3px] ring-1 ring-line ring-inset"
     >
       {options.map((option) => (
         <Radio
           key={option.value}
           value={option.value}
-          className="touch flex cursor-pointer items-center rounded-[4px] px-2.5 wide:px-[clamp(7px,0.7vw,10px)] text-xs font-medium text-quiet transition-colors duration-120 hover:text-ink aria-checked:bg-checked aria-checked:text-ink aria-checked:shadow-[0_0_0_1px_var(--line)]"
+          className="touch flex min-h-7.5 cursor-pointer items-center rounded-[4px] px-2.5 wide:px-[clamp(7px,0.7vw,10px)] text-xs font-medium text-quiet transition-colors duration-120 hover:text-ink aria-checked:bg-checked aria-checked:text-ink aria-checked:shadow-[0_0_0_1px_var(--line)]"
         >
           {option.label}
         </Radio>

@@ -21,7 +21,7 @@ function Item({ onSelect, disabled, checked, children }: ItemProps) {
       onClick={onSelect}
       disabled={disabled}
       className={cx(
-        "flex min-h-9 cursor-pointer py-1.5 items-center gap-2.5 rounded-control px-2.5 text-sm outline-none select-none data-disabled:cursor-default data-disabled:opacity-45 data-highlighted:bg-hover [&_svg]:size-4 [&_svg]:text-quiet",
+        "flex min-h-9 cursor-pointer py-1.5 pointer-coarse:min-h-11 items-center gap-2.5 rounded-control px-2.5 text-sm outline-none select-none data-disabled:cursor-default data-disabled:opacity-45 data-highlighted:bg-hover [&_svg]:size-4 [&_svg]:text-quiet",
         checked && "font-medium",
       )}
     >
@@ -51,7 +51,7 @@ export function MenuBox({ isOpen, onOpenChange, isByKey, triggerId, side, align,
             ref={popup}
             finalFocus={() => trigger() ?? true}
             aria-labelledby={triggerId}
-            className="min-w-48 rounded-card bg-raised p-1 shadow-float outline-none transition-opacity duration-120 data-ending-style:opacity-0 data-starting-style:opacity-0"
+            className="max-h-(--available-height) min-w-48 overflow-y-auto overscroll-contain rounded-card bg-raised p-1 shadow-float outline-none transition-opacity duration-120 data-ending-style:opacity-0 data-starting-style:opacity-0"
           >
             <MenuItemContext value={drawItem}>{children}</MenuItemContext>
           </Menu.Popup>

@@ -147,7 +147,13 @@ function Filters({ items }: { readonly items: readonly WardrobeItem[] }) {
   );
   return (
     <div className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 pb-4 sm:px-6 wide:px-8">
-      <TextFilter name="q" label={t("search")} placeholder={t("searchHint")} isSearch />
+      <TextFilter
+        name="q"
+        label={t("search")}
+        placeholder={t("searchHint")}
+        isSearch
+        className="max-sm:w-full"
+      />
       <FilterChips label={t("filter")}>
         {chip("what", "garment", t("garments"))}
         {chip("what", "person", t("persons"))}

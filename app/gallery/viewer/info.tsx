@@ -162,15 +162,15 @@ export function ViewerInfo({ image }: { readonly image: ImageView }) {
         </div>
       )}
       {image.jobId === null ? null : (
-        <p className="mt-4 flex flex-col items-start gap-2 text-xs">
-          <Link href={`/jobs/${image.jobId}`} className="underline underline-offset-4">
+        <p className="mt-4 flex flex-col items-start gap-2 text-xs pointer-coarse:gap-6.5">
+          <Link href={`/jobs/${image.jobId}`} className="touch underline underline-offset-4">
             {t("story")}
           </Link>
           <a
             href={settingsDownloadUrl(image.id)}
             download
             title={t("withSettingsHint")}
-            className="underline underline-offset-4"
+            className="touch underline underline-offset-4"
           >
             {t("withSettings")}
           </a>

@@ -130,7 +130,7 @@ export function ViewerToolbar(props: Props) {
       >
         <Trash2 aria-hidden />
       </IconButton>
-      <IconButton label={t("info")} pressed={isInfoOpen} onClick={onInfo}>
+      <IconButton label={t("info")} keys="i" pressed={isInfoOpen} onClick={onInfo}>
         <Info aria-hidden />
       </IconButton>
     </div>

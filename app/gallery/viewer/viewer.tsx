@@ -32,10 +32,11 @@ interface Options {
   /** Chooses it to show its stack. */
   readonly onTop: () => void;
   readonly onTurn: (turns: Turns) => void;
+  readonly onInfo: (next: (isOpen: boolean) => boolean) => void;
 }
 
 function useViewerKeys(options: Options): void {
-  const { image, onStep, onStepInStack, onRemoved, onCompare, onTop, onTurn } = options;
+  const { image, onStep, onStepInStack, onRemoved, onCompare, onTop, onTurn, onInfo } = options;
   const star = useStar();
   const rate = useRate();
   const remove = useRemoveImages();
@@ -49,6 +50,7 @@ function useViewerKeys(options: Options): void {
       ArrowDown: () => onStepInStack(1),
       c: onCompare,
       t: onTop,
+      i: () => onInfo((isOpen) => !isOpen),
       s: () => star.mutate({ images: [image], value: !image.starred }),
       Delete: () => {
         remove([image.id]);
@@ -73,7 +75,7 @@ function useViewerKeys(options: Options): void {
     // In the capture phase: the dialog stops arrow keys in the bubble phase.
     window.addEventListener("keydown", press, { capture: true });
     return () => window.removeEventListener("keydown", press, { capture: true });
-  }, [copy, image, onCompare, onRemoved, onStep, onStepInStack, onTop, onTurn, rate, remove, star]);
+  }, [copy, image, onCompare, onInfo, onRemoved, onStep, onStepInStack, onTop, onTurn, rate, remove, star]);
 }
 
 /** Whether a picture is shown beside its source: what the user chose for this one, else what the page does. */
@@ -133,6 +135,7 @@ function ViewerRoom(props: ViewerRoomProps) {
     onCompare: compareStack,
     onTop: top.toggle,
     onTurn: turn,
+    onInfo: setInfoOpen,
   });
   return (
     <>
