@@ -101,6 +101,10 @@ test("behind trusted proxies the client is the first address from the right that
   }
 });
 
+test("a part of a file is not asked for: a file that ends before it would be an error", async () => {
+  expect(await seenHeaders({ range: "bytes=99999999-" })).not.toHaveProperty("range");
+});
+
 test("host and scheme that a trusted proxy forwards are kept, of several proxies those of the nearest", async () => {
   env = { TRUSTED_PROXIES: "127.0.0.1" };
   const seen = await seenHeaders({

@@ -19,13 +19,14 @@ export interface FrontDoorEnv {
   readonly TRUSTED_PROXIES?: string | undefined;
 }
 
-const proxyHeaders = [
+const droppedHeaders = [
   "forwarded",
   "x-forwarded-for",
   "x-forwarded-host",
   "x-forwarded-port",
   "x-forwarded-proto",
   "x-real-ip",
+  "range", // Next answers 500 where a file has no such part; the whole is as good.
 ] as const;
 
 const misdirected: Refusal = {
@@ -50,7 +51,7 @@ function settleHeaders(request: IncomingMessage, proxies: ReturnType<typeof pars
   const client = clientAddress({ peer, forwardedFor, proxies });
   const host = isTrusted ? lastOf(headers["x-forwarded-host"]) : undefined;
   const scheme = isTrusted ? lastOf(headers["x-forwarded-proto"]) : undefined;
-  for (const name of proxyHeaders) delete headers[name];
+  for (const name of droppedHeaders) delete headers[name];
   headers["x-forwarded-for"] = client;
   if (host) headers["x-forwarded-host"] = host;
   if (scheme) headers["x-forwarded-proto"] = scheme;

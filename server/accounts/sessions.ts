@@ -1,5 +1,5 @@
 import Bowser from "bowser";
-import { and, desc, eq, gt, sql, type SQL } from "drizzle-orm";
+import { and, between, desc, eq, gt, or, sql, type SQL } from "drizzle-orm";
 import { recordAct } from "../audit/index.ts";
 import { ago, type Db, schema, type Tx } from "../db/index.ts";
 import { AppError, currentSender } from "../platform/index.ts";
@@ -119,11 +119,17 @@ const confirmedMs = 10 * 60_000;
 
 /** Whether this session began, or its user typed the password again, within the last ten minutes. */
 export const isRecent = (db: Db | Tx, sessionId: string): Promise<boolean> =>
-  isSince(db, sessionId, sql`greatest(${sessions.createdAt}, ${sessions.confirmedAt})`);
+  hasTime(db, sessionId, or(isJustNow(sessions.createdAt), isJustNow(sessions.confirmedAt)));
 
-async function isSince(db: Db | Tx, sessionId: string, time: SQL): Promise<boolean> {
-  const since = ago(confirmedMs);
-  return (await db.$count(sessions, and(eq(sessions.id, sessionId), sql`${time} > ${since}`))) > 0;
+/** Between the clocks of two machines with pages. A time further ahead was written before a clock was set back. */
+const skewMs = 60_000;
+
+/** By the clock of the pages, which wrote these times: that of the database may be another machine's. */
+const isJustNow = (time: typeof sessions.createdAt | typeof sessions.confirmedAt) =>
+  between(time, new Date(Date.now() - confirmedMs), new Date(Date.now() + skewMs));
+
+async function hasTime(db: Db | Tx, sessionId: string, time: SQL | undefined): Promise<boolean> {
+  return (await db.$count(sessions, and(eq(sessions.id, sessionId), time))) > 0;
 }
 
 interface Asking {
@@ -146,7 +152,7 @@ export async function requireRecent({ db }: Asking, sessionId: string | undefine
 
 /** The same for what only the password may change: a new session alone does not do. */
 export async function requireTyped({ db }: Asking, sessionId: string | undefined): Promise<void> {
-  const isTyped = sessionId !== undefined && (await isSince(db, sessionId, sql`${sessions.confirmedAt}`));
+  const isTyped = sessionId !== undefined && (await hasTime(db, sessionId, isJustNow(sessions.confirmedAt)));
   if (!isTyped) throw tooOld();
 }
 

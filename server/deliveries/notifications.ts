@@ -1,5 +1,5 @@
 import { createHash, randomInt } from "node:crypto";
-import { and, eq, sql } from "drizzle-orm";
+import { and, eq, getTableColumns, sql } from "drizzle-orm";
 import { codeCountOf, countTry, forgetTry, refuseGuest, wordsFor } from "../accounts/plain.ts";
 import { ago, type ChannelName, schema } from "../db/index.ts";
 import { AppError, offersEmail } from "../platform/index.ts";
@@ -18,10 +18,13 @@ export interface NotificationView {
   readonly codeSentTo: string | null;
 }
 
+/** A code was sent that can still be typed, by the clock that it is checked by. */
+const isWaiting = sql<boolean>`(code_hash is not null and coalesce(code_until > now(), false))`;
+
 /** The channels for people, as they are set for a user. */
 export async function readNotifications(services: Services, ownerId: string): Promise<NotificationView[]> {
   const rows = await services.db
-    .select()
+    .select({ ...getTableColumns(notificationSettings), isWaiting })
     .from(notificationSettings)
     .where(eq(notificationSettings.ownerId, ownerId));
   // A chat is confirmed where it is linked, in server/telegram: without a row there is none.
@@ -31,14 +34,13 @@ export async function readNotifications(services: Services, ownerId: string): Pr
     : [];
   const row = rows.find(({ channel }) => channel === "email");
   if (!offersEmail(services.env)) return telegram;
-  const isWaiting = row?.codeHash != null && row.codeUntil !== null && row.codeUntil > new Date();
   const isConfirmed = row !== undefined && row.codeHash === null;
   return [
     {
       channel: "email",
       isOn: row?.isOn ?? false,
       target: isConfirmed ? row.target : null,
-      codeSentTo: isWaiting ? row.target : null,
+      codeSentTo: row?.isWaiting === true ? row.target : null,
     },
     ...telegram,
   ];
