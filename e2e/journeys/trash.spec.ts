@@ -41,3 +41,36 @@ test("@all deleted pictures are seen in the trash, restored, deleted for good af
   await expect(tile("rocket")).toBeVisible();
   await expect(tile("chelsea")).toHaveCount(0);
 });
+
+test("of a stack in the trash one picture is chosen, and restored or deleted, alone", async ({ page }) => {
+  await beGuest(page);
+  const uprightId = await uploadSample(page, "rocket.jpg", 96);
+  await page.goto("/gallery");
+  const tiles = page.locator("[data-tile]");
+  await tiles.first().focus();
+  await page.keyboard.press("r");
+  await expect(tiles.first()).toHaveAccessibleName("rocket, stack of 2");
+  const turnedId = (await tiles.first().getAttribute("data-tile")) ?? "";
+  await page.keyboard.press("Delete");
+  await expect(page.getByText("2 pictures deleted")).toBeVisible();
+
+  await page.goto("/gallery?search=is:trashed");
+  await expect(tiles).toHaveCount(2);
+  const tile = (id: string) => page.locator(`[data-tile="${id}"]`);
+  const count = page.getByRole("toolbar", { name: "Selection" }).getByRole("status");
+  for (const [clicked, act] of [
+    [turnedId, "Restore"],
+    [uprightId, "Delete for good"],
+  ] as const) {
+    await tile(clicked).click();
+    await expect(count).toHaveText(/1 selected/);
+    await expect(page.getByRole("checkbox", { name: "Select rocket", checked: true })).toHaveCount(1);
+    await page.getByRole("button", { name: act, exact: true }).click();
+    const sure = page.getByRole("dialog").getByRole("button", { name: act });
+    if (act === "Delete for good") await sure.click();
+    await expect(tile(clicked)).toHaveCount(0);
+  }
+  await page.goto("/gallery");
+  await expect(tile(turnedId)).toBeVisible();
+  await expect(tiles).toHaveCount(1);
+});
