@@ -8,6 +8,8 @@ body { display: flex; flex-direction: column; min-height: 100dvh; margin: 0;
   font: 14px/20px "Inter Variable", ui-sans-serif, system-ui, sans-serif; }
 h1 { margin: 0; font: 28px/34px Fraunces, ui-serif, Georgia, serif; letter-spacing: -0.015em;
   overflow-wrap: anywhere; text-wrap: balance; }
+/* A title and labels run as their script does. */
+h1, li span, figcaption span { unicode-bidi: plaintext; }
 p { margin: 0; color: var(--quiet); }
 a { color: inherit; text-decoration: none; }
 img { display: block; max-width: 100%; }
