@@ -22,6 +22,8 @@ export const draftKeys = {
   palette: "atelier-palette",
   /** Checkpoints that were chosen, the last one first. */
   checkpoints: "atelier-checkpoints",
+  /** Seconds of each picture of a slideshow. */
+  slideshow: "atelier-slideshow",
   /** Whether the user of this browser has an account. */
   account: "atelier-account",
   /** Keys of requests that were not answered. */

@@ -51,6 +51,8 @@ const shortcutGroups = [
       { key: "copyPicture", keys: "Control+C" },
       { key: "turn", keys: "r" },
       { key: "turnBack", keys: "Shift+R" },
+      { key: "slideshow", keys: "p" },
+      { key: "orderBoards", keys: "Alt+ArrowUp Alt+ArrowDown" },
       { key: "remove", keys: "Delete" },
       { key: "nextGroup", keys: "j k" },
       { key: "merge", keys: "Enter" },

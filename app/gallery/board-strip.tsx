@@ -2,7 +2,8 @@
 import { Bookmark, Images, Plus, Users } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
-import { useState } from "react";
+import { type KeyboardEvent, type PointerEvent, useState } from "react";
+import { useQueryClient } from "@tanstack/react-query";
 import {
   type Board,
   searchOf,
@@ -36,6 +37,38 @@ function SideHeading({ children }: { readonly children: string }) {
 /** Of a saved search 100 stands for any number above 99. */
 const mostShown = 99;
 
+/** A board is dragged to another place of the list, or goes there by Alt and an arrow. */
+function useBoardOrder() {
+  const queries = useQueryClient();
+  const showFailure = useFailureToast();
+  return {
+    onPointerDown: ({
+      button,
+      pointerType,
+      currentTarget,
+      clientY,
+      pointerId,
+    }: PointerEvent<HTMLElement>) => {
+      // A finger scrolls the list.
+      if (button !== 0 || pointerType === "touch") return;
+      void import("./board-order.ts")
+        .then(({ moveByPointer }) =>
+          moveByPointer(queries, currentTarget, { clientY, pointerId }, showFailure),
+        )
+        .catch(showFailure);
+    },
+    onKeyDown: (event: KeyboardEvent<HTMLElement>) => {
+      const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+      if (by === undefined || !event.altKey || event.ctrlKey || event.metaKey) return;
+      event.preventDefault();
+      const { currentTarget } = event;
+      void import("./board-order.ts")
+        .then(({ moveByKey }) => moveByKey(queries, currentTarget, by))
+        .catch(showFailure);
+    },
+  };
+}
+
 interface BoardChipProps {
   readonly board: Board;
   readonly search: string;
@@ -51,8 +84,10 @@ function BoardChip({ board, search, pictures }: BoardChipProps) {
   // In whichever order.
   const isShown = [search, withoutOrder(search)].some((one) => one?.toLowerCase() === own);
   return (
-    <span className="flex shrink-0 items-center">
+    <span data-board={board.id} className="flex shrink-0 items-center rounded-control">
       <Chip
+        aria-keyshortcuts="Alt+ArrowUp Alt+ArrowDown"
+        {...useBoardOrder()}
         className={sideLine}
         pressed={isShown}
         onPress={() => go("search", isShown ? null : searchOf(board))}
@@ -124,12 +159,16 @@ export function BoardStrip({ search }: { readonly search: string }) {
         {t("all")}
       </Chip>
       {own?.length || shared?.length ? <SideHeading>{t("title")}</SideHeading> : null}
-      {own}
+      <div data-boards className="contents">
+        {own}
+      </div>
       {shared?.map((board) => (
         <SharedChip key={board.id} board={board} />
       ))}
       {searches?.length ? <SideHeading>{t("searches")}</SideHeading> : null}
-      {searches}
+      <div data-boards className="contents">
+        {searches}
+      </div>
       <Button look="quiet" size="small" className="xl:mt-3 xl:self-start" onClick={() => setMaking(true)}>
         <Plus aria-hidden />
         {t("new")}

@@ -1,5 +1,6 @@
 "use client";
 import {
+  CalendarClock,
   Columns2,
   Download,
   Layers,
@@ -30,14 +31,31 @@ import { TurnItems, useTurn } from "../pictures/turn.tsx";
 import { TagEditor } from "../pictures/tag-editor.tsx";
 import { Button, buttonStyle, IconButton } from "../ui/button.tsx";
 import { isCombined, keyOnce } from "../ui/key-press.ts";
+import { later } from "../ui/later.tsx";
 import { Dialog, Menu, MenuItem } from "../ui/overlays.tsx";
 import { useFailureToast } from "../ui/failures.ts";
 import { toastFailure } from "../ui/toasts.tsx";
 import { isOverPage, type Selection } from "./selection.tsx";
 import { readStackStart } from "./stack.tsx";
 
+const DateDialog = later(async () => (await import("../pictures/date-dialog.tsx")).DateDialog);
+
+function DateAll({ images, onClose }: Pick<Selection, "images"> & { readonly onClose: () => void }) {
+  const showFailure = useFailureToast();
+  const onFailure = (error: unknown) => {
+    onClose();
+    showFailure(error);
+  };
+  return <DateDialog isWanted onFailure={onFailure} props={{ images, open: true, onOpenChange: onClose }} />;
+}
+
+interface ProcessAllProps {
+  readonly selection: Selection;
+  readonly onDate: () => void;
+}
+
 /** One act on every chosen picture, as one batch. */
-function ProcessAll({ selection }: { readonly selection: Selection }) {
+function ProcessAll({ selection, onDate }: ProcessAllProps) {
   const t = useTranslations("gallery");
   const pictures = useTranslations("pictures");
   const kinds = useTranslations("jobs.kinds");
@@ -90,6 +108,10 @@ function ProcessAll({ selection }: { readonly selection: Selection }) {
       >
         <Layers aria-hidden />
         {t("editAll")}
+      </MenuItem>
+      <MenuItem onSelect={onDate}>
+        <CalendarClock aria-hidden />
+        {pictures("date.change")}
       </MenuItem>
       <AsReference imageIds={selection.images.map(({ id }) => id)} />
       <AskAbout imageIds={selection.images.map(({ id }) => id)} />
@@ -177,6 +199,7 @@ function CompareButton({ selection }: { readonly selection: Selection }) {
 /** What can be done with all that is selected. */
 export function SelectionBar({ selection }: { readonly selection: Selection }) {
   const t = useTranslations("gallery");
+  const [isDating, setDating] = useState(false);
   const count = selection.ids.size;
   const pictures = selection.images.reduce((sum, { stackSize }) => sum + (stackSize ?? 1), 0);
   const allStarred = selection.images.every((image) => image.starred);
@@ -196,7 +219,8 @@ export function SelectionBar({ selection }: { readonly selection: Selection }) {
         </span>
       </p>
       <CompareButton selection={selection} />
-      <ProcessAll selection={selection} />
+      <ProcessAll selection={selection} onDate={() => setDating(true)} />
+      {isDating ? <DateAll images={selection.images} onClose={() => setDating(false)} /> : null}
       <ShareButton what={{ imageIds: selection.images.map(({ id }) => id) }} look="quiet" />
       <Button look="quiet" size="small" onClick={selection.star}>
         <Star aria-hidden />

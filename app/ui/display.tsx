@@ -1,8 +1,11 @@
 "use client";
-import type { ReactNode } from "react";
+import type { ComponentProps, ReactNode } from "react";
 import { cx } from "./button.tsx";
 
-interface ChipProps {
+interface ChipProps extends Pick<
+  ComponentProps<"button">,
+  "aria-keyshortcuts" | "onKeyDown" | "onPointerDown"
+> {
   readonly pressed: boolean;
   readonly onPress: () => void;
   readonly className?: string;
@@ -13,9 +16,15 @@ export const chipStyle =
   "touch inline-flex h-8 shrink-0 items-center gap-1.5 rounded-full border border-line px-3 text-xs font-medium text-quiet transition-colors duration-120 hover:bg-hover hover:text-ink aria-pressed:border-ink aria-pressed:bg-ink aria-pressed:text-paper [&_svg]:size-3.5";
 
 /** A filter that is on or off. */
-export function Chip({ pressed, onPress, className, children }: ChipProps) {
+export function Chip({ pressed, onPress, className, children, ...more }: ChipProps) {
   return (
-    <button type="button" aria-pressed={pressed} onClick={onPress} className={cx(chipStyle, className)}>
+    <button
+      {...more}
+      type="button"
+      aria-pressed={pressed}
+      onClick={onPress}
+      className={cx(chipStyle, className)}
+    >
       {children}
     </button>
   );

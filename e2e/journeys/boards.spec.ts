@@ -1,9 +1,57 @@
+import type { Locator } from "@playwright/test";
 import { beGuest } from "../steps/be-guest.ts";
 import { beUser } from "../steps/be-user.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
 import { keepMessage } from "../steps/keep-message.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
+
+test("boards are put in order by keys and by a drag, and stay so", async ({ page }) => {
+  await page.setViewportSize({ width: 1_440, height: 900 });
+  await beGuest(page);
+  await uploadSample(page, "coffee.png");
+  await page.goto("/gallery");
+  const strip = page.getByRole("group", { name: "Boards" });
+  for (const name of ["Autumn", "Beach", "Cats"]) {
+    await strip.getByRole("button", { name: "New board" }).click();
+    await page.getByRole("dialog").getByRole("textbox").fill(name);
+    await page.getByRole("dialog").getByRole("button", { name: "Make board" }).click();
+    await expect(strip.getByRole("button", { name: new RegExp(`^${name}`) })).toBeVisible();
+  }
+  await page.goto("/gallery");
+  const own = strip.locator("[data-board] > button:first-child");
+  const names = () => own.allTextContents().then((texts) => texts.map((text) => text.replace(/\d+/, "")));
+  await expect.poll(names).toEqual(["Autumn", "Beach", "Cats"]);
+  const cats = strip.getByRole("button", { name: /^Cats/ });
+  await cats.focus();
+  await page.keyboard.press("Alt+ArrowUp");
+  await expect.poll(names).toEqual(["Autumn", "Cats", "Beach"]);
+  await expect(cats).toBeFocused();
+  await page.keyboard.press("Alt+ArrowUp");
+  await expect.poll(names).toEqual(["Cats", "Autumn", "Beach"]);
+  const stored = page.waitForResponse(/boards\.order/);
+  const middleOf = (chip: Locator) =>
+    chip.evaluate((element) => {
+      const { left, top, height } = element.getBoundingClientRect();
+      return { x: left + 40, y: top + height / 2 };
+    });
+  const [from, to] = [await middleOf(cats), await middleOf(own.last())];
+  await page.mouse.move(from.x, from.y);
+  await page.mouse.down();
+  await page.mouse.move(to.x, to.y, { steps: 4 });
+  await page.mouse.move(to.x, to.y + 12, { steps: 4 });
+  await page.mouse.up();
+  await expect.poll(names).toEqual(["Autumn", "Beach", "Cats"]);
+  // The click that ends a drag chose nothing.
+  await expect(page).toHaveURL(/\/gallery$/);
+  await stored;
+  await cats.focus();
+  const moved = page.waitForResponse(/boards\.order/);
+  await page.keyboard.press("Alt+ArrowUp");
+  await moved;
+  await page.reload();
+  await expect.poll(names).toEqual(["Autumn", "Cats", "Beach"]);
+});
 
 test("a selection goes on a new board, which is chosen, renamed, emptied and removed with undo, and a search is kept", async ({
   page,

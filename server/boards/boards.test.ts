@@ -12,6 +12,7 @@ import {
   createBoard,
   getBoard,
   listBoards,
+  orderBoards,
   purgeBoards,
   removeBoard,
   restoreBoard,
@@ -51,6 +52,26 @@ test("a name is taken whichever apostrophe it is written with, and a board may c
     await expect(make(name)).rejects.toMatchObject({ code: "conflict" });
   await make("Mum's", { search: "is:upload" });
   expect(await changeBoard(opened.services, { ownerId, id, name: "Mum's" })).toMatchObject({ name: "Mum's" });
+});
+
+test("boards stand as their owner ordered them, new ones behind by the alphabet, and nobody else's are touched", async () => {
+  const [a, b, c] = [await make("A"), await make("B"), await make("C")];
+  const foreign = await createBoard(opened.services, { ownerId: other, name: "Z" });
+  const names = async () => (await listBoards(opened.services, { ownerId })).map(({ name }) => name).join("");
+  const order = (...boards: { id: string }[]) =>
+    orderBoards(opened.services, { ownerId, ids: boards.map(({ id }) => id) });
+  expect(await names()).toBe("ABC");
+  await order(c, foreign, a, a, b);
+  expect(await names()).toBe("CAB");
+  await make("0");
+  expect(await names()).toBe("CAB0");
+  await changeBoard(opened.services, { ownerId, id: c.id, name: "Y" });
+  expect(await names()).toBe("YAB0");
+  await removeBoard(opened.services, { ownerId, id: a.id });
+  await order(b, c);
+  expect(await names()).toBe("BY0");
+  const [row] = await opened.services.db.select().from(schema.boards).where(eq(schema.boards.id, foreign.id));
+  expect(row?.place).toBeNull();
 });
 
 test("saved searches say what they find as the gallery shows it, at most 100, and boards do not", async () => {

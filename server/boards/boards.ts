@@ -31,6 +31,8 @@ export const createBoardSchema = z.union([
 
 export const changeBoardSchema = z.strictObject({ name: name.optional(), search: search.optional() });
 
+export const orderBoardsSchema = z.strictObject({ ids: z.array(z.uuid()).min(1).max(limits.ofOwner) });
+
 export const boardPicturesSchema = z.strictObject({ imageIds: imageIds.min(1) });
 
 interface CreateBoardInput {
@@ -99,6 +101,19 @@ export async function changeBoard(
       .where(own(address));
   });
   return getBoard(services, address);
+}
+
+interface OrderInput extends z.output<typeof orderBoardsSchema> {
+  readonly ownerId: string;
+}
+
+/** Own boards and saved searches stand in this order; those that are not named keep their place behind it. Ignores foreign ones. */
+export async function orderBoards({ db }: Pick<Services, "db">, { ownerId, ids }: OrderInput): Promise<void> {
+  const place = sql`array_position(${sql.param([...new Set(ids)])}::uuid[], ${boards.id})`;
+  await db
+    .update(boards)
+    .set({ place })
+    .where(and(eq(boards.ownerId, ownerId), inArray(boards.id, ids)));
 }
 
 async function lockBoard(tx: Tx, address: OwnBoard): Promise<typeof boards.$inferSelect> {

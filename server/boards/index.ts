@@ -21,6 +21,8 @@ export {
   changeBoardSchema,
   createBoard,
   createBoardSchema,
+  orderBoards,
+  orderBoardsSchema,
   purgeBoards,
   removeBoard,
   restoreBoard,

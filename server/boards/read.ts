@@ -35,7 +35,7 @@ interface ListBoardsInput {
   readonly imageIds?: readonly string[] | undefined;
 }
 
-/** The boards and saved searches of an owner, by the alphabet. */
+/** The boards and saved searches of an owner, in their order, those without a place behind the others by the alphabet. */
 export async function listBoards(
   { db }: Pick<Services, "db">,
   { ownerId, imageIds: asked = [] }: ListBoardsInput,
@@ -86,7 +86,7 @@ async function readBoards(db: Db, { ownerId, which, asked }: ReadBoards): Promis
     .from(boards)
     .leftJoin(trashed, eq(trashed.boardId, boards.id))
     .where(and(which, isNull(boards.removedAt)))
-    .orderBy(asc(boards.key), asc(boards.id));
+    .orderBy(sql`${boards.place} nulls last`, asc(boards.key), asc(boards.id));
   return rows.map(({ board, pictures, members, coverIds, held }) => ({
     id: board.id,
     name: board.name,

@@ -33,7 +33,15 @@ export async function copyPicture(
   const { storedSha256, mime, widthPx, heightPx, sizeBytes, thumbhash, title } = source;
   const facts = { storedSha256, mime, widthPx, heightPx, sizeBytes, thumbhash, title };
   const stored = await storeUpload(services, {
-    row: { ...same, ...facts, copyOfAi: isAiPicture(source), id, storageKey: uploadKey(ownerId, id) },
+    // A photo stands at its day for its new owner as well.
+    row: {
+      ...same,
+      ...facts,
+      ...(source.addedAt && { createdAt: source.createdAt }),
+      copyOfAi: isAiPicture(source),
+      id,
+      storageKey: uploadKey(ownerId, id),
+    },
     files,
     notes: [],
     lostKey: known && known.storageKey,

@@ -134,6 +134,7 @@ export {
   textForm,
 } from "./search-text.ts";
 export { discardStaged, ingest, insertStaged, type StagedUpload, stageUpload } from "./ingest.ts";
+export { dateImages, dateImagesSchema } from "./dates.ts";
 export { cleanDescription, cleanTitle } from "./title.ts";
 export { uploadLimits } from "./limits.ts";
 export {

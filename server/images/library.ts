@@ -16,6 +16,7 @@ import {
 } from "./image.ts";
 import { findSameBytes } from "./ingest.ts";
 import { stackOf, topFirst } from "./list.ts";
+import { giveDates, givenDate } from "./dates.ts";
 import { cleanDescription, cleanTitle } from "./title.ts";
 import { isLost } from "./serve.ts";
 import { checkRestored, goneAt, lockUploadsOf, restorableSince, uploadKeyOf } from "./quota.ts";
@@ -83,6 +84,7 @@ export const changeImageSchema = z.strictObject({
   rating: z.int().min(0).max(5).optional(),
   tags: z.array(tagNameSchema).max(tagLimits.perPicture).optional(),
   onTop: z.boolean().optional(),
+  createdAt: givenDate.optional(),
 });
 
 interface ChangeImageInput extends OwnImageInput {
@@ -97,12 +99,14 @@ interface ChangeImageInput extends OwnImageInput {
   readonly tags?: readonly string[] | undefined;
   /** True: it shows its stack, whatever comes onto it. False: the newest of its stack does. */
   readonly onTop?: boolean | undefined;
+  /** Where it stands in lists, ISO 8601; null: when it was made or taken. */
+  readonly createdAt?: string | null | undefined;
 }
 
 /** Changes what is given of a picture. Throws `not_found`, `bad_request` for a tag that cannot be. */
 export async function changeImage(
   services: Pick<Services, "db">,
-  { title, description, starred, rating, tags, onTop, ...own }: ChangeImageInput,
+  { title, description, starred, rating, tags, onTop, createdAt, ...own }: ChangeImageInput,
 ): Promise<ImageView> {
   await services.db.transaction(async (tx) => {
     if (onTop !== undefined) await chooseTopIn(tx, { ...own, onTop });
@@ -115,6 +119,7 @@ export async function changeImage(
       .where(isOwn(own))
       .returning({ id: images.id });
     if (changed.length === 0) throw new AppError("not_found");
+    if (createdAt !== undefined) await giveDates(tx, [{ id: own.id, createdAt }]);
     if (tags !== undefined) await setTags(tx, { ...own, names: tags });
   });
   return getImage(services, own);

@@ -41,7 +41,7 @@ export function takenAt(texts: readonly CarriedText[], zone = "", now = new Date
   return moments.find((at) => at !== null && at >= firstPhoto && at <= now) ?? null;
 }
 
-const firstPhoto = new Date("1826-01-01T00:00:00Z");
+export const firstPhoto = new Date("1826-01-01T00:00:00Z");
 
 /** `2016:05:12 10:11:12.5+02:00` of cameras, `2016-05-12T10:11:12` of XMP, `20160512T101112+0200` of IPTC; all but the year may be missing. */
 const byNumbers =

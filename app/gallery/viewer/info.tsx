@@ -1,5 +1,6 @@
 "use client";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { CalendarClock } from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
 import Link from "next/link";
 import { type KeyboardEvent, useEffect, useEffectEvent, useMemo, useState } from "react";
@@ -17,9 +18,13 @@ import { shownKind } from "../../client/kinds.ts";
 import { Stars } from "../../pictures/stars.tsx";
 import { TagEditor } from "../../pictures/tag-editor.tsx";
 import { Area } from "../../ui/area.tsx";
+import { Button } from "../../ui/button.tsx";
 import { type Fact, Facts } from "../../ui/facts.tsx";
 import { Field } from "../../ui/fields.tsx";
+import { later } from "../../ui/later.tsx";
 import { isOfInputMethod } from "../../ui/typed.ts";
+
+const DateDialog = later(async () => (await import("../../pictures/date-dialog.tsx")).DateDialog);
 
 /** The server cuts longer ones. */
 const [titleCharacters, descriptionCharacters] = [120, 2_000];
@@ -135,6 +140,29 @@ function useRows(image: ImageView) {
   return rows;
 }
 
+function ChangeDate({ images }: { readonly images: readonly ImageView[] }) {
+  const t = useTranslations("pictures.date");
+  const [isOpen, setOpen] = useState(false);
+  const showFailure = useFailureToast();
+  return (
+    <>
+      <Button look="quiet" size="small" className="-ms-2.5 self-start" onClick={() => setOpen(true)}>
+        <CalendarClock aria-hidden />
+        {t("change")}
+      </Button>
+      <DateDialog
+        isWanted={isOpen}
+        isShown={isOpen}
+        onFailure={(error) => {
+          setOpen(false);
+          showFailure(error);
+        }}
+        props={{ images, open: isOpen, onOpenChange: setOpen }}
+      />
+    </>
+  );
+}
+
 /** Facts about a picture and about the job that made it. */
 export function ViewerInfo({ image }: { readonly image: ImageView }) {
   const t = useTranslations("viewer");
@@ -154,6 +182,7 @@ export function ViewerInfo({ image }: { readonly image: ImageView }) {
       </div>
       <div className="mt-5">
         <Facts rows={rows} />
+        <ChangeDate images={images} />
       </div>
       {job === undefined ? null : (
         <div className="mt-3 flex flex-col">

@@ -1,5 +1,16 @@
 "use client";
-import { BringToFront, Columns2, Download, Images, Info, Pencil, Repeat2, Trash2, X } from "lucide-react";
+import {
+  BringToFront,
+  Columns2,
+  Download,
+  Images,
+  Info,
+  Pencil,
+  Play,
+  Repeat2,
+  Trash2,
+  X,
+} from "lucide-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
@@ -22,6 +33,7 @@ import { TurnItems, type Turns } from "../../pictures/turn.tsx";
 import { similarUrl } from "../near.tsx";
 import { Button, buttonStyle, IconButton } from "../../ui/button.tsx";
 import { useFailureToast } from "../../ui/failures.ts";
+import { MenuItem } from "../../ui/overlays.tsx";
 import { useNearEnd } from "../../ui/scrolling.ts";
 import { toastWithUndo } from "../../ui/toasts.tsx";
 import type { useStack } from "../stack.tsx";
@@ -41,6 +53,7 @@ interface Props {
   readonly onClose: () => void;
   readonly onRemoved: () => void;
   readonly onTurn: (turns: Turns) => void;
+  readonly onSlideshow: () => void;
 }
 
 export function ViewerToolbar(props: Props) {
@@ -56,6 +69,7 @@ export function ViewerToolbar(props: Props) {
     onClose,
     onRemoved,
     onTurn,
+    onSlideshow,
   } = props;
   const t = useTranslations("viewer");
   const name = useImageName(true)(image);
@@ -86,6 +100,10 @@ export function ViewerToolbar(props: Props) {
         <QuickActions image={image}>
           <CopyItem imageId={image.id} />
           <TurnItems onTurn={onTurn} />
+          <MenuItem onSelect={onSlideshow}>
+            <Play aria-hidden />
+            {t("slideshow.title")}
+          </MenuItem>
         </QuickActions>
         <Link href={`/edit/${image.id}`} className={buttonStyle("quiet", "small")}>
           <Pencil aria-hidden />

@@ -14,12 +14,16 @@ import { useRate, useStar } from "../../pictures/marks.tsx";
 import { ratingOfKey } from "../../pictures/rating.tsx";
 import { turnOfKey, type Turns, useTurn } from "../../pictures/turn.tsx";
 import { belongsElsewhere } from "../../pictures/zoom.ts";
+import { useFailureToast } from "../../ui/failures.ts";
 import { isCombined, keyOnce } from "../../ui/key-press.ts";
+import { later } from "../../ui/later.tsx";
 import type { GalleryPart, ViewerAddress, ViewerProps } from "./door.tsx";
 import { ViewerInfo } from "./info.tsx";
 import { ViewerPicture } from "./picture.tsx";
 import { usePlaces } from "./places.ts";
 import { StackStrip, useChooseTop, useCompareStack, ViewerToolbar } from "./toolbar.tsx";
+
+const Slideshow = later(async () => (await import("./slideshow.tsx")).Slideshow);
 
 interface Options {
   readonly image: ImageView;
@@ -33,16 +37,31 @@ interface Options {
   readonly onTop: () => void;
   readonly onTurn: (turns: Turns) => void;
   readonly onInfo: (next: (isOpen: boolean) => boolean) => void;
+  readonly onSlideshow: () => void;
+  /** The keys are those of what is shown above. */
+  readonly isCovered: boolean;
 }
 
 function useViewerKeys(options: Options): void {
-  const { image, onStep, onStepInStack, onRemoved, onCompare, onTop, onTurn, onInfo } = options;
+  const {
+    image,
+    onStep,
+    onStepInStack,
+    onRemoved,
+    onCompare,
+    onTop,
+    onTurn,
+    onInfo,
+    onSlideshow,
+    isCovered,
+  } = options;
   const star = useStar();
   const rate = useRate();
   const remove = useRemoveImages();
   const copy = useCopyPicture();
   // With the picture itself: a key that is pressed when it is seen is for this one.
   useLayoutEffect(() => {
+    if (isCovered) return undefined;
     const keys: Record<string, () => void> = {
       ArrowLeft: () => onStep(-1),
       ArrowRight: () => onStep(1),
@@ -51,6 +70,7 @@ function useViewerKeys(options: Options): void {
       c: onCompare,
       t: onTop,
       i: () => onInfo((isOpen) => !isOpen),
+      p: onSlideshow,
       s: () => star.mutate({ images: [image], value: !image.starred }),
       Delete: () => {
         remove([image.id]);
@@ -75,7 +95,22 @@ function useViewerKeys(options: Options): void {
     // In the capture phase: the dialog stops arrow keys in the bubble phase.
     window.addEventListener("keydown", press, { capture: true });
     return () => window.removeEventListener("keydown", press, { capture: true });
-  }, [copy, image, onCompare, onInfo, onRemoved, onStep, onStepInStack, onTop, onTurn, rate, remove, star]);
+  }, [
+    copy,
+    image,
+    isCovered,
+    onCompare,
+    onInfo,
+    onRemoved,
+    onSlideshow,
+    onStep,
+    onStepInStack,
+    onTop,
+    onTurn,
+    rate,
+    remove,
+    star,
+  ]);
 }
 
 /** Whether a picture is shown beside its source: what the user chose for this one, else what the page does. */
@@ -119,6 +154,10 @@ function ViewerRoom(props: ViewerRoomProps) {
   const { image, grows, address, compares } = props;
   const { isComparing, toggle } = useComparing(image.id, compares);
   const [isInfoOpen, setInfoOpen] = useState(false);
+  const [isShowing, setShowing] = useState(false);
+  const showFailure = useFailureToast();
+  const startShow = () => setShowing(true);
+  const endShow = () => setShowing(false);
   const { job, sourceId } = useSourceImage(image);
   const isSourceGone = useIsGone(sourceId);
   const places = usePlaces(props);
@@ -136,6 +175,8 @@ function ViewerRoom(props: ViewerRoomProps) {
     onTop: top.toggle,
     onTurn: turn,
     onInfo: setInfoOpen,
+    onSlideshow: startShow,
+    isCovered: isShowing,
   });
   return (
     <>
@@ -155,6 +196,7 @@ function ViewerRoom(props: ViewerRoomProps) {
           }}
           onRemoved={afterRemoval}
           onTurn={turn}
+          onSlideshow={startShow}
         />
         <ViewerPicture
           image={image}
@@ -178,6 +220,15 @@ function ViewerRoom(props: ViewerRoomProps) {
         )}
       </div>
       {isInfoOpen ? <ViewerInfo key={image.id} image={image} /> : null}
+      <Slideshow
+        isWanted={isShowing}
+        isShown={isShowing}
+        onFailure={(error) => {
+          endShow();
+          showFailure(error);
+        }}
+        props={{ image, next, onStep: places.step, onEnd: endShow }}
+      />
     </>
   );
 }

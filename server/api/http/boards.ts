@@ -38,7 +38,11 @@ const listRoute = defineRoute({
     'Their pictures: `GET /api/v1/images?search=board:"name"`, or with the `search` of a saved search.',
   tag,
   responses: {
-    200: { description: "All of them, by the alphabet", schema: z.object({ items: z.array(boardSchema) }) },
+    200: {
+      description:
+        "All of them: in the order that their owner gave them on the page, the others behind these by the alphabet",
+      schema: z.object({ items: z.array(boardSchema) }),
+    },
   },
   handle: async ({ services, caller }) => {
     const items = await listBoards(services, { ownerId: caller.userId });

@@ -138,9 +138,9 @@ const changeImageRoute = defineRoute({
   method: "patch",
   path: "/images/{id}",
   operationId: "changeImage",
-  summary: "Change title, description, star, rating, tags and the place in its stack of a picture",
+  summary: "Change title, description, star, rating, tags, day and the place in its stack of a picture",
   description:
-    "What is missing in the body stays as it is. A title is one line of at most 120 characters, a description lines of at most 2,000 in all; what is longer is cut. `tags` are all that the picture has then, at most 30 of at most 40 characters; those that are new are made. `onTop: true` chooses the picture that shows its stack, in place of one chosen before; with `false` the newest does.",
+    "What is missing in the body stays as it is. A title is one line of at most 120 characters, a description lines of at most 2,000 in all; what is longer is cut. `tags` are all that the picture has then, at most 30 of at most 40 characters; those that are new are made. `onTop: true` chooses the picture that shows its stack, in place of one chosen before; with `false` the newest does. `createdAt` is where it stands in lists and searches, between 1826 and now; `null` takes back what was given before, so that it stands where it was made or taken.",
   tag: "images",
   resource: "image",
   params,

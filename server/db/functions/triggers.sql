@@ -156,6 +156,7 @@ begin
     new.starred := v_source.starred;
     new.added_at := new.created_at;
     new.created_at := v_source.created_at;
+    new.undated_at := v_source.undated_at;
     new.topped_at := case when v_source.topped_at is not null then clock_timestamp() end;
   end if;
   return new;
