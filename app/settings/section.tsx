@@ -112,7 +112,7 @@ function SectionNav({ sections }: { readonly sections: readonly Section[] }) {
           </li>
         ))}
       </ul>
-      <span className="wide:hidden">
+      <span className="pe-1 wide:hidden">
         <Menu
           align="end"
           trigger={

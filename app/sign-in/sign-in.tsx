@@ -150,7 +150,7 @@ function EntryFooter({ entry, token }: EntryNotesProps) {
       {entry.signUp === "open" ? (
         <>
           {t("guest")}{" "}
-          <Link href="/" className="text-ink underline underline-offset-4">
+          <Link href="/" className="touch text-ink underline underline-offset-4">
             {t("guestAction")}
           </Link>
         </>

@@ -166,6 +166,26 @@ function Filters({ items }: { readonly items: readonly WardrobeItem[] }) {
   );
 }
 
+/** The ways to begin: a garment and a person are what an outfit needs. */
+function FirstItems() {
+  const t = useTranslations("wardrobe");
+  const garments = useAddFiles({ what: "garment", cutsOut: false });
+  const persons = useAddFiles({ what: "person", cutsOut: false });
+  const many = { multiple: true };
+  return (
+    <>
+      <Button onClick={() => garments(many)}>
+        <Shirt aria-hidden />
+        {t("addGarment")}
+      </Button>
+      <Button onClick={() => persons(many)}>
+        <UserRound aria-hidden />
+        {t("addPerson")}
+      </Button>
+    </>
+  );
+}
+
 /** The items that fit the filters. */
 function Items({ items }: { readonly items: readonly WardrobeItem[] }) {
   const t = useTranslations("wardrobe");
@@ -173,7 +193,12 @@ function Items({ items }: { readonly items: readonly WardrobeItem[] }) {
   const [editedId, setEdited] = useState<string | null>(null);
   const shown = useMemo(() => items.filter((item) => itemMatches(item, params)), [items, params]);
   const edited = items.find(({ id }) => id === editedId);
-  if (items.length === 0) return <EmptyState title={t("empty")} text={t("emptyText")} />;
+  if (items.length === 0)
+    return (
+      <EmptyState title={t("empty")} text={t("emptyText")}>
+        <FirstItems />
+      </EmptyState>
+    );
   return (
     <>
       <Filters items={items} />

@@ -117,6 +117,16 @@ test("@all @phone the sections of the settings are a strip that stays in view an
   await page.getByRole("heading", { name: "API keys" }).evaluate((heading) => heading.scrollIntoView());
   await expect(current).toHaveText("API keys");
 
+  await test.step("a menu beside it lists all of them, and the page is not wider than the phone", async () => {
+    expect(await page.evaluate(() => window.innerWidth)).toBe(page.viewportSize()?.width);
+    await page.getByRole("button", { name: "Sections" }).tap();
+    await expect(page.getByRole("menuitem", { name: "Account" })).toBeVisible();
+    await expect(page.getByRole("menuitem", { name: "Keyboard" })).toHaveCount(0);
+    await page.getByRole("menuitem", { name: "Storage" }).tap();
+    await expect(page.getByRole("heading", { name: "Storage" })).toBeInViewport();
+    await expect(current).toHaveText("Storage");
+  });
+
   await test.step("and that one stays in view when sections before it arrive, or their names get wider", async () => {
     const held = Promise.withResolvers<void>();
     await page.route(/\/api\/trpc\//, async (route) => {

@@ -44,6 +44,7 @@ test("C1 a garment of the gallery is kept, named, found, worn in the studio, and
   await page.getByRole("button", { name: "Take Striped tee out" }).click();
   await keepMessage(page);
   await expect(page.getByRole("heading", { name: "Nothing to wear yet" })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Garments" })).toBeVisible();
   await page.getByRole("button", { name: "Undo" }).click();
   await expect(wear).toBeVisible();
 
