@@ -40,6 +40,30 @@ test("twenty racers take one turn: exactly one gets it, again when it is due, an
   expect(await race()).toHaveLength(1);
 });
 
+test("a clock that was set back holds up no work for as long as it was ahead, and takes none from who does it", async () => {
+  const { services } = opened;
+  const ahead = sql`interval '1 year'`;
+  const turn = await take();
+  if (!turn) throw new Error("nobody got the turn");
+  await endTurn(services, turn, { waitMs: hourMs, isDone: true });
+  await services.db
+    .update(turns)
+    .set({ beganAt: sql`${turns.beganAt} + ${ahead}`, dueAt: sql`${turns.dueAt} + ${ahead}` });
+  expect(await readTurnWaits(services, ["work"])).toEqual(new Map());
+  expect(await take()).not.toBeNull();
+  // That process died, and the clock was set back again.
+  await services.db
+    .update(turns)
+    .set({ beganAt: sql`${turns.beganAt} + ${ahead}`, heldUntil: sql`${turns.heldUntil} + ${ahead}` });
+  const held = await take();
+  expect(held).not.toBeNull();
+  // This one lives, and has renewed its turn by the new time.
+  await services.db.update(turns).set({ beganAt: sql`${turns.beganAt} + ${ahead}` });
+  expect(await readTurnWaits(services, ["work"])).toEqual(new Map([["work", expect.any(Number)]]));
+  expect(await take()).toBeNull();
+  expect(held && (await renewTurn(services, held))).toBe(true);
+});
+
 test("a lease of no time is over at once, at the precision of its column", async () => {
   const rows = await opened.services.db.execute<{ early: number }>(sql`
     select count(*)::int as early from generate_series(1, 10000)

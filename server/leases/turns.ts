@@ -1,4 +1,4 @@
-import { inArray, type SQL, sql } from "drizzle-orm";
+import { inArray, type SQL, sql, type SQLWrapper } from "drizzle-orm";
 import { duration, fromNow, schema } from "../db/index.ts";
 import type { Services } from "../services.ts";
 import { isFree, isHeldBy, newToken } from "./lease.ts";
@@ -23,7 +23,13 @@ interface TakeInput {
   readonly isForced?: boolean;
 }
 
-const isDue = sql`${turns.dueAt} <= clock_timestamp()`;
+/** What lies further ahead was written before the clock of the database was set back: it would rest until that time comes again. */
+const setBackMs = 60_000;
+const isAhead = (time: SQLWrapper, ms: number) => sql`coalesce(${time} > ${fromNow(ms)}, false)`;
+const dueAt = sql`case when ${isAhead(turns.beganAt, setBackMs)} then clock_timestamp() else ${turns.dueAt} end`;
+/** Who still works has renewed it by the new time. */
+const heldUntil = sql`case when ${isAhead(turns.heldUntil, holdMs + setBackMs)} then null else ${turns.heldUntil} end`;
+const isDue = sql`${dueAt} <= clock_timestamp()`;
 
 /** Takes a turn that is due; of several processes one gets it, the others null. */
 export async function takeTurn({ db }: Input, { name, isForced }: TakeInput): Promise<Turn | null> {
@@ -35,7 +41,7 @@ export async function takeTurn({ db }: Input, { name, isForced }: TakeInput): Pr
     .onConflictDoUpdate({
       target: turns.name,
       set: held,
-      setWhere: sql`${isFree({ until: turns.heldUntil })} ${isForced ? sql`` : sql`and ${isDue}`}`,
+      setWhere: sql`${isFree({ until: heldUntil })} ${isForced ? sql`` : sql`and ${isDue}`}`,
     })
     .returning({ name: turns.name });
   return taken.length > 0 ? { name, token: held.token } : null;
@@ -103,7 +109,7 @@ export async function postponeTurn({ db }: Input, name: string, waitMs: number):
 
 /** How long each of these turns rests or is held from now on, ms; those that can be taken now are missing. */
 export async function readTurnWaits({ db }: Input, names: readonly string[]): Promise<Map<string, number>> {
-  const until = sql<number>`(extract(epoch from greatest(${turns.dueAt}, ${turns.heldUntil}) - clock_timestamp()) * 1000)::float8`;
+  const until = sql<number>`(extract(epoch from greatest(${dueAt}, ${heldUntil}) - clock_timestamp()) * 1000)::float8`;
   const rows = await db
     .select({ name: turns.name, waitMs: until })
     .from(turns)
@@ -136,6 +142,6 @@ export async function readTurnFigures({ db }: Input): Promise<TurnFigures[]> {
   const age = (column: SQL) => sql`(extract(epoch from clock_timestamp() - ${column}) * 1000)::float8`;
   return db.execute<TurnFigures>(sql`
     select name, ${age(sql`done_at`)} as "doneAgeMs", took_ms as "tookMs", failures, error,
-      ${age(sql`failed_at`)} as "failedAgeMs", not ${isFree({ until: sql`held_until` })} as "isRunning"
+      ${age(sql`failed_at`)} as "failedAgeMs", not ${isFree({ until: heldUntil })} as "isRunning"
     from ${turns} order by failures = 0, name`);
 }
