@@ -37,22 +37,27 @@ export function isBoardOf({
 }
 
 /**
- * SQL condition on a picture of a board: no turned version of it is there, which stands in its place for others. The id of the board is
- * none of the same query level, so that the turned ones, which alone of results have another time, are read once.
+ * SQL condition on a picture of a board: no turned version of it has its place there (`keep_places`), as others see it. One that was put
+ * there by itself stands beside it. The id of the board is none of the same query level, so that the turned ones, which alone of
+ * results have another time, are read once.
  */
 export function isNotTurnedOn(boardId: SQLWrapper, imageId: SQLWrapper): SQL {
   return sql`${imageId} not in (select link.image_id from board_images there join images turned on turned.id = there.image_id
     join job_inputs link on link.job_id = turned.job_id and link.role = 'image'
+    join board_images had on had.board_id = there.board_id and had.image_id = link.image_id and had.added_at = there.added_at
     where there.board_id = ${boardId} and turned.role = 'result' and turned.added_at is not null and turned.deleted_at is null
       and only_turns(link.job_id))`;
 }
 
-/** SQL query of these pictures and of those that they were turned from. */
-export function turnedFrom(ids: readonly string[]): SQL {
+/** SQL query of these pictures and of those of a board whose places they have. */
+export function withTurned(boardId: string, ids: readonly string[]): SQL {
   return sql`with recursive versions(id) as (
     select unnest(${sql.param(ids)}::uuid[])
     union select l.image_id from versions join images turned on turned.id = versions.id
-      join job_inputs l on l.job_id = turned.job_id and l.role = 'image' where only_turns(l.job_id)
+      join job_inputs l on l.job_id = turned.job_id and l.role = 'image'
+      join board_images there on there.board_id = ${boardId} and there.image_id = turned.id
+      join board_images had on had.board_id = ${boardId} and had.image_id = l.image_id and had.added_at = there.added_at
+      where only_turns(l.job_id)
   ) select id from versions`;
 }
 

@@ -12,7 +12,7 @@ import { ago, schema, type Tx } from "../db/index.ts";
 import { checkSearch } from "../images/index.ts";
 import { AppError, isId, newId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
-import { isBoardOf, requireBoardOf, turnedFrom } from "./access.ts";
+import { isBoardOf, requireBoardOf, withTurned } from "./access.ts";
 import { type BoardView, getBoard, own, type OwnBoard } from "./read.ts";
 
 const { boardImages, boards, images } = schema;
@@ -226,7 +226,7 @@ export async function takeFromBoard(
     .where(
       and(
         eq(boardImages.boardId, id),
-        sql`${boardImages.imageId} in (${turnedFrom(wanted.filter(isId))})`,
+        sql`${boardImages.imageId} in (${withTurned(id, wanted.filter(isId))})`,
         ownerId === userId ? undefined : ofUser,
       ),
     )

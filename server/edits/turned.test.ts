@@ -122,10 +122,13 @@ test("others see a turned picture in place of the one it was, and it is taken of
   expect(await shown()).toEqual([]);
   await addToBoard(services, { ...member, imageIds: taken });
   expect(await shown()).toEqual([twice.id]);
-  // One that was only cropped stands beside.
-  await turn({ params: { rect: [0, 0, 1, 1] } });
-  expect(await shown()).toEqual([twice.id]);
-  expect(await linked()).toBe(1);
+  // One that was put there by itself stands beside, and goes alone.
+  await takeFromBoard(services, { ...member, imageIds: taken });
+  await addToBoard(services, { ...member, imageIds: [before] });
+  await addToBoard(services, { ...member, imageIds: [once.id] });
+  expect(await shown()).toEqual([once.id, before]);
+  expect(await takeFromBoard(services, { ...member, imageIds: [once.id] })).toEqual([once.id]);
+  expect([await shown(), await linked()]).toEqual([[before], 1]);
 });
 
 test("what an ephemeral turn makes has nothing that keeps it when its job goes", async () => {
