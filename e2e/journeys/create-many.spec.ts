@@ -74,6 +74,45 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     await expect(viewer.getByText(/^ink drawing of a red hat, on a fox/)).toBeVisible();
   });
 
+  test("a checkpoint and a sampler of the server are chosen beside the prompt, and stand with the picture", async ({
+    page,
+  }) => {
+    await beGuest(page);
+    await page.goto("/create");
+    const prompt = page.getByRole("textbox", { name: "Prompt", exact: true });
+    const make = page.getByRole("button", { name: /^Generate/ });
+    await prompt.fill("A heron");
+    await expect(make).toBeEnabled({ timeout: serverFoundMs });
+    await page.getByRole("combobox", { name: "Workflow" }).click();
+    await page.getByRole("option", { name: /^Checkpoint of your own/ }).click();
+    // The first one is there at once, so that the click makes something.
+    const checkpoint = page.getByRole("button", { name: /^Checkpoint: \S+\.safetensors$/ });
+    await expect(make).toBeEnabled();
+    await checkpoint.click();
+    const picker = page.getByRole("dialog", { name: "Choose a checkpoint" });
+    await picker.getByRole("searchbox", { name: "Search by name" }).fill("v1-5 fp16");
+    await expect(picker.getByRole("listitem")).toHaveCount(1);
+    expect(await findBarriers(page)).toEqual([]);
+    await picker.getByRole("listitem").getByRole("button").click();
+    await expect(picker).toBeHidden();
+    await expect(checkpoint).toHaveText("v1-5-pruned-emaonly-fp16");
+    const sampler = page.getByRole("combobox", { name: "Sampler", exact: true });
+    await expect(sampler).toHaveText("As the workflow: dpmpp_2m_sde");
+    await sampler.click();
+    await page.getByRole("option", { name: "euler_ancestral", exact: true }).click();
+    expect(await findBarriers(page)).toEqual([]);
+
+    await make.click();
+    await page.getByRole("button", { name: "Open: A heron" }).click({ timeout: madeMs });
+    const viewer = page.getByRole("dialog");
+    await viewer.getByRole("button", { name: "Information" }).click();
+    await expect(viewer.getByText("v1-5-pruned-emaonly-fp16.safetensors")).toBeVisible();
+    await expect(viewer.getByText("euler_ancestral")).toBeVisible();
+    await page.goto("/create");
+    await expect(checkpoint).toHaveText("v1-5-pruned-emaonly-fp16");
+    await expect(sampler).toHaveText("euler_ancestral");
+  });
+
   test("a LoRA, an earlier prompt and a favourite come back, also from the file of the picture", async ({
     page,
   }, testInfo) => {

@@ -33,7 +33,9 @@ const ofA1111 = {
   source: "a1111",
   prompt: "a red fox, in snow,\nsoft light",
   model: "sd_xl_base_1.0",
-  others: ["Sampler", "Schedule type", "Clip skip"],
+  sampler: "dpmpp_2m",
+  scheduler: "karras",
+  others: ["Clip skip"],
 };
 
 describe("settings of the programs of this field", () => {
@@ -63,14 +65,16 @@ describe("settings of the programs of this field", () => {
         negativePrompt: "",
         guidance: 3.5,
         model: "a, b",
-        others: ["Sampler", "ADetailer prompt", "Hires upscale"],
+        sampler: "euler",
+        scheduler: null,
+        others: ["ADetailer prompt", "Hires upscale"],
       });
   });
 
   test("InvokeAI", async () => {
     const found = await settingsOf(await pngWithTexts({ invokeai_metadata: carriedExamples.invokeai }));
     const model = "stable-diffusion-xl-base-1-0";
-    expect(found).toMatchObject({ ...fox, source: "invokeai", model, others: ["scheduler"] });
+    expect(found).toMatchObject({ ...fox, source: "invokeai", model, sampler: "dpmpp_2m", others: [] });
   });
 
   test("InvokeAI 2: its record, and the line of its command", async () => {
@@ -91,7 +95,7 @@ describe("settings of the programs of this field", () => {
     });
     const command = '"a red fox in snow [blurry, text]" -s 28 -S 123456 -W 832 -H 1216 -C 6.5 -A k_lms';
     const { loras: _none, ...plain } = fox;
-    const wanted = { ...plain, source: "invokeai", others: ["sampler"], loras: [] };
+    const wanted = { ...plain, source: "invokeai", sampler: "lms", others: [], loras: [] };
     const whole = await settingsOf(await pngWithTexts({ Dream: command, "sd-metadata": record }));
     expect(whole).toMatchObject({ ...wanted, model: "stable-diffusion-1.5" });
     const text = JSON.stringify({ image: { ...image, prompt: "a red fox in snow [blurry, text]" } });
@@ -140,7 +144,9 @@ describe("settings of the programs of this field", () => {
       ...fox,
       source: "fooocus",
       model: "juggernautXL_v8Rundiffusion",
-      others: ["sampler", "scheduler", "performance", "sharpness", "styles"],
+      sampler: "dpmpp_2m_sde_gpu",
+      scheduler: "karras",
+      others: ["performance", "sharpness", "styles"],
     };
     const text = JSON.stringify(record);
     for (const file of [
@@ -168,7 +174,9 @@ describe("settings of the programs of this field", () => {
         ...fox,
         source: "swarmui",
         model: "OfficialStableDiffusion/sd_xl_base_1.0",
-        others: ["sampler"],
+        sampler: "dpmpp_2m",
+        scheduler: null,
+        others: [],
       });
   });
 
@@ -188,7 +196,9 @@ describe("settings of the programs of this field", () => {
         ...fox,
         source: "comfyui",
         model: "SDXL\\sd_xl_base_1.0.safetensors",
-        others: ["sampler_name", "scheduler"],
+        sampler: "dpmpp_2m",
+        scheduler: "karras",
+        others: [],
       });
   });
 

@@ -45,6 +45,7 @@ const widgets: Readonly<Record<string, readonly string[]>> = {
   KSampler: ["seed", "", "steps", "cfg", "sampler_name", "scheduler"],
   KSamplerAdvanced: ["", "noise_seed", "", "steps", "cfg", "sampler_name", "scheduler"],
   RandomNoise: ["noise_seed"],
+  KSamplerSelect: ["sampler_name"],
   BasicScheduler: ["scheduler", "steps"],
   CFGGuider: ["cfg"],
   FluxGuidance: ["guidance"],
@@ -175,7 +176,8 @@ function settingsOf(graph: Graph): FoundSettings | null {
       textIn(own, "ckpt_name", "unet_name", "model_name"),
     ),
     loras: [...nodesBefore(graph, model)].flatMap(loraOf),
-    others: ["sampler_name", "scheduler"].filter((name) => textIn(inputs, name) !== null),
+    sampler: textIn(inputs, "sampler_name") ?? textBefore(graph, inputs["sampler"], "sampler_name"),
+    scheduler: textIn(inputs, "scheduler") ?? textBefore(graph, inputs["sigmas"], "scheduler"),
   };
 }
 
@@ -189,6 +191,9 @@ function numberOf(graph: Graph, inputs: Plain, ...names: string[]): number | nul
 
 const numberBefore = (graph: Graph, link: unknown, ...names: string[]) =>
   firstBefore(graph, link, ({ inputs }) => numberIn(inputs, ...names));
+
+const textBefore = (graph: Graph, link: unknown, name: string) =>
+  firstBefore(graph, link, ({ inputs }) => textIn(inputs, name));
 
 function sizeBefore(graph: Graph, latent: unknown): Pick<FoundSettings, "widthPx" | "heightPx"> {
   const sized = firstBefore(graph, latent, ({ inputs }) =>

@@ -19,6 +19,9 @@ export interface FoundSettings {
   readonly heightPx: number | null;
   /** A file, or the name of a model as its program spells it. */
   readonly model: string | null;
+  /** As ComfyUI calls them, where it has the same. */
+  readonly sampler: string | null;
+  readonly scheduler: string | null;
   /** A workflow or a model of a studio of this program, by its name. */
   readonly choice: { readonly workflow: string | null; readonly model: string | null } | null;
   readonly loras: readonly Lora[];
@@ -39,6 +42,8 @@ export const noSettings = {
   widthPx: null,
   heightPx: null,
   model: null,
+  sampler: null,
+  scheduler: null,
   choice: null,
   loras: [],
   inputs: [],

@@ -10,6 +10,7 @@
  */
 export { type SideBlock, textsOfBlocks } from "./blocks.ts";
 export { type FoundSettings, noSettings } from "./found.ts";
+export { a1111Sampler, a1111Scheduler, listedAs, samplingOf } from "./samplers.ts";
 export { findSettings, hasSettingsLine } from "./settings.ts";
 export { type CarriedText, isXmp } from "./text-list.ts";
 export { readCarriedTexts } from "./texts.ts";

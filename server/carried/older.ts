@@ -10,6 +10,7 @@ import {
   recordsIn,
   textIn,
 } from "./found.ts";
+import { samplingOf } from "./samplers.ts";
 
 interface Part {
   readonly name: string;
@@ -27,9 +28,7 @@ export function fromFooocus({ json }: Part): FoundSettings | null {
   if (!isFooocus) return null;
   const [, width, height] = /(\d{2,5})\D{1,5}(\d{2,5})/.exec(textIn(json, "resolution") ?? "") ?? [];
   const styles = namesIn(json["styles"]);
-  const hasOther = ["sampler", "scheduler", "vae", "performance", "sharpness"].filter((one) =>
-    isSet(json[one]),
-  );
+  const hasOther = ["vae", "performance", "sharpness"].filter((one) => isSet(json[one]));
   return {
     ...noSettings,
     source: "fooocus",
@@ -38,6 +37,7 @@ export function fromFooocus({ json }: Part): FoundSettings | null {
     widthPx: width === undefined ? null : Number(width),
     heightPx: height === undefined ? null : Number(height),
     model: textIn(json, "base_model"),
+    ...samplingOf(textIn(json, "sampler"), textIn(json, "scheduler")),
     loras: lorasOfFooocus(json),
     // Its styles are words of that program, which this studio does not have under these names.
     others: [...hasOther, ...(styles.length > 0 ? ["styles"] : [])],
@@ -82,7 +82,8 @@ export function fromInvokeai2({ name, json }: Part): FoundSettings | null {
     ...commonOf(image),
     ...promptsOf(textIn(image, "prompt") ?? prompts.join(", ")),
     model: textIn(json, "model_weights"),
-    others: ["sampler", "postprocessing", "variations"].filter((one) => isSet(image[one])),
+    ...samplingOf(textIn(image, "sampler")),
+    others: ["postprocessing", "variations"].filter((one) => isSet(image[one])),
   };
 }
 
@@ -114,6 +115,6 @@ export function fromInvokeai2Command({ name, text }: Part): FoundSettings | null
     guidance: numberIn(flags, "C"),
     widthPx: numberIn(flags, "W"),
     heightPx: numberIn(flags, "H"),
-    others: isSet(flags["A"]) ? ["sampler"] : [],
+    ...samplingOf(textIn(flags, "A")),
   };
 }

@@ -13,6 +13,7 @@ import {
   recordsIn,
   textIn,
 } from "./found.ts";
+import { samplingOf } from "./samplers.ts";
 import { type CarriedText, isXmp } from "./text-list.ts";
 
 /** The settings that a file carries; null without any. Where several programs left theirs, the plainest count. */
@@ -60,6 +61,9 @@ function fromAtelier({ name, json }: Part): FoundSettings | null {
     source: "atelier",
     ...commonOf(params),
     ...beforeStyles(recordIn(json, "template")),
+    model: textIn(params, "checkpoint"),
+    sampler: textIn(params, "sampler"),
+    scheduler: textIn(params, "scheduler"),
     loras: recordsIn(params, "loras").flatMap((lora) => {
       const name = textIn(lora, "name");
       const { weight } = lora;
@@ -92,14 +96,13 @@ function fromInvokeai({ name, json }: Part): FoundSettings | null {
     source: "invokeai",
     ...commonOf(json),
     model: model ? textIn(model, "name", "model_name") : textIn(json, "model"),
+    ...samplingOf(textIn(json, "scheduler")),
     loras: recordsIn(json, "loras").flatMap((entry) => {
       const own = recordIn(entry, "model") ?? recordIn(entry, "lora") ?? entry;
       const lora = textIn(own, "name", "model_name");
       return lora === null ? [] : [{ name: lora, weight: numberIn(entry, "weight") }];
     }),
-    others: ["scheduler", "vae", "controlnets", "ipAdapters", "refiner_model"].filter((one) =>
-      isSet(json[one]),
-    ),
+    others: ["vae", "controlnets", "ipAdapters", "refiner_model"].filter((one) => isSet(json[one])),
   };
 }
 
@@ -117,13 +120,12 @@ function fromSwarmui({ json }: Part): FoundSettings | null {
     prompt: written.prompt,
     guidance: flux ?? common.guidance,
     model: textIn(params, "model"),
+    ...samplingOf(textIn(params, "sampler"), textIn(params, "scheduler")),
     loras: [
       ...(names ?? []).map((name, at) => ({ name, weight: weights?.[at] ? Number(weights[at]) : null })),
       ...written.loras,
     ],
-    others: ["sampler", "scheduler", "vae", "clipstopatlayer", "refinermodel"].filter((one) =>
-      isSet(params[one]),
-    ),
+    others: ["vae", "clipstopatlayer", "refinermodel"].filter((one) => isSet(params[one])),
   };
 }
 
@@ -168,6 +170,8 @@ const read: ReadonlySet<string> = new Set([
   "Seed",
   "Size",
   "Model",
+  "Sampler",
+  "Schedule type",
 ]);
 /** Facts about the program and its files, which are no settings. */
 const facts = /hash|version|^(?:RNG|TI|Lora hashes|Module \d+)$/i;
@@ -205,6 +209,7 @@ function fromA1111({ text }: Part): FoundSettings | null {
     widthPx: toNumber(width),
     heightPx: toNumber(height),
     model: values.get("Model") ?? null,
+    ...samplingOf(values.get("Sampler") ?? null, values.get("Schedule type") ?? null),
     loras: [...positive.loras, ...without.loras],
     others: [...values.keys()].filter((name) => !read.has(name) && !facts.test(name)),
   };

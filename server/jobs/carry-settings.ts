@@ -1,5 +1,6 @@
 import { getImage, type OpenedFile, type OpenFileInput, type PngText } from "../images/index.ts";
 import type { Services } from "../services.ts";
+import { a1111Sampler, a1111Scheduler } from "../carried/index.ts";
 import { lorasSchema } from "../workflows/index.ts";
 import { findJob, type JobView } from "./read.ts";
 import { openResult } from "./result-hold.ts";
@@ -40,14 +41,17 @@ export function parametersText({
   model,
   params,
 }: Pick<Settings, "workflow" | "model" | "params">): string | null {
-  const { prompt, negativePrompt, steps, guidance, seed, width, height } = params;
+  const { prompt, negativePrompt, steps, guidance, seed, width, height, checkpoint, sampler, scheduler } =
+    params;
   if (typeof prompt !== "string" || prompt === "") return null;
   const settings = [
     ["Steps", steps],
+    ["Sampler", named(sampler, a1111Sampler)],
+    ["Schedule type", named(scheduler, a1111Scheduler)],
     ["CFG scale", guidance],
     ["Seed", seed],
     ["Size", typeof width === "number" && typeof height === "number" ? `${width}x${height}` : null],
-    ["Model", model ?? workflow],
+    ["Model", named(checkpoint, stemOf) ?? model ?? workflow],
     ["Version", "Atelier"],
   ] as const;
   const line = settings.flatMap(([name, value]) =>
@@ -55,13 +59,16 @@ export function parametersText({
   );
   const negative = typeof negativePrompt === "string" && negativePrompt !== "" ? negativePrompt : null;
   const loras = lorasSchema.safeParse(params["loras"] ?? []).data ?? [];
-  const named = loras.map(({ name, weight }) => ` <lora:${stemOf(name)}:${weight}>`).join("");
+  const marks = loras.map(({ name, weight }) => ` <lora:${stemOf(name)}:${weight}>`).join("");
   return [
-    `${prompt}${named}`,
+    `${prompt}${marks}`,
     ...(negative === null ? [] : [`Negative prompt: ${negative}`]),
     line.join(", "),
   ].join("\n");
 }
+
+const named = (value: unknown, nameOf: (name: string) => string) =>
+  typeof value === "string" ? nameOf(value) : null;
 
 /** A1111 names a LoRA without its folder and ending, and cannot write some signs. */
 const stemOf = (name: string) =>

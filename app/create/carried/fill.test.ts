@@ -20,7 +20,15 @@ const sdxl = offeredWorkflow({
     steps: { type: "integer", min: 1, max: 100, default: 25 },
     guidance: { type: "number", min: 1, max: 20, default: 7 },
     seed: { type: "seed" },
+    sampler: { type: "listed", default: "euler" },
+    scheduler: { type: "listed", default: "normal" },
   },
+});
+const anyCheckpoint = offeredWorkflow({
+  name: "any",
+  title: "Any checkpoint",
+  kind: "text_to_image",
+  params: { ...sdxl.params, checkpoint: { type: "listed", required: true } },
 });
 const turbo = offeredWorkflow({
   name: "turbo",
@@ -58,7 +66,9 @@ test("the settings of each program fill the same form, with the workflow that ha
       workflows: offered,
       chosenName: null,
       styles: ["Ink"],
+      listed: { t2i_sdxl: { sampler: ["euler", "dpmpp_2m"], scheduler: ["normal", "karras"] } },
     });
+    const { sampler, scheduler } = settings;
     expect(formOfJob(job, emptyForm, offered)).toEqual({
       mode: "one",
       styles: [],
@@ -72,13 +82,16 @@ test("the settings of each program fill the same form, with the workflow that ha
       heightPx: 1_216,
       count: 1,
       seed: 123_456,
-      settings: { t2i_sdxl: { steps: 28, guidance: 6.5 } },
+      settings: {
+        t2i_sdxl: { steps: 28, guidance: 6.5, sampler, ...(scheduler === null ? {} : { scheduler }) },
+      },
     });
     expect(title).toBe("Stable Diffusion XL");
     expect(lacks).toEqual([
       { what: "loras", names: ["fur_detail"] },
-      { what: "others", names: settings.others },
+      ...(settings.others.length === 0 ? [] : [{ what: "others", names: settings.others }]),
     ]);
+    expect([sampler, [null, "karras"].includes(scheduler)]).toEqual(["dpmpp_2m", true]);
   }
 });
 
@@ -95,8 +108,8 @@ test("what is missing here, not taken or moved to what is taken is said", () => 
     { what: "untaken", setting: "guidance" },
     { what: "moved", setting: "width", from: 500, to: 512 },
     { what: "untaken", setting: "seed" },
+    { what: "untaken", setting: "sampler" },
     { what: "loras", names: ["fur_detail"] },
-    { what: "others", names: ["scheduler"] },
   ]);
   expect(formOfJob(job, emptyForm, offered)).toMatchObject({
     workflow: "turbo",
@@ -156,7 +169,11 @@ test("styles come back as styles, and those that this studio lacks are named", (
 test("LoRAs come back with their weights where a server has them under any folder", () => {
   const taking = { ...sdxl, params: { ...sdxl.params, loras: { type: "loras" as const } } };
   const settings = found("parameters", carriedExamples.a1111);
-  const served = { chosenName: null, styles: [], loras: ["style/Fur_Detail.safetensors"] };
+  const served = {
+    chosenName: null,
+    styles: [],
+    listed: { t2i_sdxl: { loras: ["style/Fur_Detail.safetensors"] } },
+  };
   const { job, lacks } = fillingOf(settings, { ...served, workflows: [taking] });
   expect(lacks.map(({ what }) => what)).not.toContain("loras");
   expect(formOfJob(job, emptyForm, [taking]).loras).toEqual([
@@ -164,4 +181,39 @@ test("LoRAs come back with their weights where a server has them under any folde
   ]);
   const without = fillingOf(settings, { ...served, workflows: [sdxl] });
   expect(without.lacks.map(({ what }) => what)).toContain("loras");
+});
+
+test("a model that no workflow has is the checkpoint of the workflow that takes any, where a server lists it", () => {
+  const settings = found(
+    "parameters",
+    carriedExamples.a1111.replace("Model: sd_xl_base_1.0", "Model: Painted World-v2"),
+  );
+  const here = { workflows: [turbo, sdxl, anyCheckpoint], chosenName: "turbo", styles: [] };
+  const listed = {
+    any: { checkpoint: ["other.ckpt", "XL/painted_world_v2.safetensors"], sampler: ["dpmpp_2m"] },
+  };
+  const { job, title, lacks } = fillingOf(settings, { ...here, listed });
+  expect(title).toBe("Any checkpoint");
+  expect(formOfJob(job, emptyForm, here.workflows).settings?.["any"]).toMatchObject({
+    checkpoint: "XL/painted_world_v2.safetensors",
+    sampler: "dpmpp_2m",
+  });
+  expect(lacks.filter(({ what }) => what !== "loras" && what !== "others")).toEqual([
+    { what: "unlisted", setting: "scheduler", name: "karras" },
+  ]);
+  expect(fillingOf(settings, here)).toMatchObject({
+    job: { workflow: "turbo" },
+    lacks: expect.arrayContaining([{ what: "model", name: "Painted World-v2" }]),
+  });
+});
+
+test("a picture of this studio whose checkpoint is gone says so, and keeps its workflow", () => {
+  const params = { prompt: "a hill", checkpoint: "XL/gone.ckpt", sampler: "euler" };
+  const settings = found("atelier", JSON.stringify({ workflow: "any", params }));
+  const listed = { any: { checkpoint: ["other.ckpt"], sampler: ["euler"] } };
+  const here = { workflows: [turbo, anyCheckpoint], chosenName: null, styles: [], listed };
+  const { job, lacks } = fillingOf(settings, here);
+  expect(job).toMatchObject({ workflow: "any", params: { sampler: "euler" } });
+  expect(job.params).not.toHaveProperty("checkpoint", "XL/gone.ckpt");
+  expect(lacks).toEqual([{ what: "unlisted", setting: "checkpoint", name: "XL/gone.ckpt" }]);
 });

@@ -1,7 +1,7 @@
 import type { OfferedParam, OfferedWorkflow } from "../../client/queries.ts";
 import { pictureInputRoles } from "../../client/references.ts";
 import { choiceNameOf, choiceOf } from "../../client/submit/job.ts";
-import { maxPromptCharacters } from "../form.ts";
+import { type ListedSetting, maxPromptCharacters } from "../form.ts";
 import { readLoras } from "../../jobs/params.ts";
 import { nearestAllowed } from "../../client/numbers.ts";
 import type { formOfJob } from "../requests.ts";
@@ -13,7 +13,8 @@ export type Lack =
   | { readonly what: "loras" | "styles" | "others"; readonly names: readonly string[] }
   | { readonly what: "seed" | "negativePrompt" }
   | { readonly what: "prompt"; readonly characters: number }
-  | { readonly what: "untaken"; readonly setting: Setting }
+  | { readonly what: "untaken"; readonly setting: Setting | ListedSetting }
+  | { readonly what: "unlisted"; readonly setting: ListedSetting; readonly name: string }
   | { readonly what: "moved"; readonly setting: Setting; readonly from: number; readonly to: number };
 
 type Setting = "steps" | "guidance" | "width" | "height" | "seed";
@@ -33,16 +34,18 @@ interface Offered {
   readonly chosenName: string | null;
   /** Names of styles. */
   readonly styles: readonly string[];
-  /** LoRAs that servers have for the workflow that will be used; undefined until they are known. */
-  readonly loras?: readonly string[] | undefined;
+  /** What servers list, by workflow, as far as it is known. */
+  readonly listed?: Readonly<Record<string, Listed | undefined>>;
 }
+
+type Listed = Readonly<Partial<Record<ListedSetting | "loras", readonly string[]>>>;
 
 /** How Create is filled from the settings of a file: with the workflow that has its model, else with the one that is chosen now. */
 export function fillingOf(
   found: FoundSettings,
-  { workflows: offered, chosenName, styles: known, loras: served = [] }: Offered,
+  { workflows: offered, chosenName, styles: known, listed = {} }: Offered,
 ): Filling {
-  const wanted = wantedOf(found, offered);
+  const wanted = wantedOf(found, offered, listed);
   const workflow = wanted ?? offered.find(({ name }) => name === chosenName) ?? offered[0];
   const numbers = numbersOf(found);
   const params = {
@@ -51,7 +54,9 @@ export function fillingOf(
     ...Object.fromEntries(Object.entries(numbers).filter(([, value]) => value !== null)),
   };
   const styles = found.styles.filter((name) => known.includes(name));
-  const loras = lorasOf(found, workflow, served);
+  const served = servedOf(listed, workflow);
+  const loras = lorasOf(found, workflow, served.loras ?? []);
+  const chosen = chosenOf(found, workflow, served);
   const { prompt, negativePrompt } = params;
   const template = { drawn: { prompt, negativePrompt }, styles: styles.map((name) => ({ name })) };
   return {
@@ -59,7 +64,11 @@ export function fillingOf(
       workflow: null,
       model: null,
       ...(workflow && choiceOf(workflow)),
-      params: { ...params, loras: loras.taken },
+      params: {
+        ...params,
+        ...Object.fromEntries(chosen.map(({ setting, value }) => [setting, value])),
+        loras: loras.taken,
+      },
       inputs: found.inputs.flatMap(({ role, imageId }) => {
         const known = pictureInputRoles.find((name) => name === role);
         return known === undefined ? [] : [{ role: known, imageId }];
@@ -70,6 +79,7 @@ export function fillingOf(
     lacks: [
       ...choiceLacks(found, wanted),
       ...(workflow ? [...textLacks(found, workflow), ...numberLacks(numbers, workflow)] : []),
+      ...listedLacks(chosen, { workflow, wanted }),
       ...namesLacks({
         ...found,
         loras: loras.lacking,
@@ -79,6 +89,10 @@ export function fillingOf(
     ],
   };
 }
+
+/** What servers list for the workflow, as far as it is known. */
+const servedOf = (listed: NonNullable<Offered["listed"]>, workflow: OfferedWorkflow | undefined): Listed =>
+  (workflow && listed[workflow.name]) ?? {};
 
 /** The numbers of the form. A seed that JavaScript cannot count with would be another one. */
 function numbersOf({ seed, steps, guidance, widthPx, heightPx }: FoundSettings) {
@@ -100,6 +114,44 @@ function namesLacks({ loras, styles, others }: FoundSettings): readonly Lack[] {
   return all.filter(({ names }) => names.length > 0);
 }
 
+interface Chosen {
+  readonly setting: ListedSetting;
+  /** As the file has it. */
+  readonly name: string;
+  /** As a server lists it; undefined where none does. */
+  readonly value: string | undefined;
+}
+
+/** Checkpoint, sampler and scheduler of the file, of those that servers list for the workflow. */
+function chosenOf(
+  found: FoundSettings,
+  workflow: OfferedWorkflow | undefined,
+  served: Listed,
+): readonly Chosen[] {
+  if (workflow === undefined) return [];
+  const { params } = workflow;
+  const named = { checkpoint: found.model, sampler: found.sampler, scheduler: found.scheduler };
+  return (["checkpoint", "sampler", "scheduler"] as const).flatMap((setting) => {
+    const name = named[setting];
+    const known = params[setting] === undefined ? [] : (served[setting] ?? []);
+    return name === null ? [] : [{ setting, name, value: known.find((one) => spell(one) === spell(name)) }];
+  });
+}
+
+interface Used {
+  readonly workflow: OfferedWorkflow | undefined;
+  readonly wanted: OfferedWorkflow | undefined;
+}
+
+/** A model that a workflow is chosen for, or that none has, is told elsewhere. */
+function listedLacks(chosen: readonly Chosen[], { workflow, wanted }: Used): readonly Lack[] {
+  return chosen.flatMap(({ setting, name, value }): readonly Lack[] => {
+    const takes = workflow?.params[setting] !== undefined;
+    if (value !== undefined || (setting === "checkpoint" && !(takes && wanted))) return [];
+    return [takes ? { what: "unlisted", setting, name } : { what: "untaken", setting }];
+  });
+}
+
 /** Those that the workflow takes and a server has, whatever folder and ending it gives them. */
 function lorasOf({ loras }: FoundSettings, workflow: OfferedWorkflow | undefined, served: readonly string[]) {
   const known = workflow?.params.loras === undefined ? [] : served;
@@ -116,11 +168,16 @@ function lorasOf({ loras }: FoundSettings, workflow: OfferedWorkflow | undefined
 function wantedOf(
   { choice, model }: FoundSettings,
   offered: readonly OfferedWorkflow[],
+  listed: NonNullable<Offered["listed"]>,
 ): OfferedWorkflow | undefined {
   if (choice) return offered.find(({ name }) => name === choiceNameOf(choice));
   if (model === null) return undefined;
   const spelt = spell(model);
-  return offered.find(({ title, models }) => [title, ...models].some((name) => spell(name) === spelt));
+  const isIt = (name: string) => spell(name) === spelt;
+  return (
+    offered.find(({ title, models }) => [title, ...models].some(isIt)) ??
+    offered.find(({ name, params }) => params.checkpoint && listed[name]?.checkpoint?.some(isIt))
+  );
 }
 
 /** Programs spell models with or without folder, ending, capitals and marks between words. */

@@ -40,6 +40,8 @@ function useLackText(title: string | null) {
         return t("lacks.prompt", { characters: lack.characters });
       case "untaken":
         return t("lacks.untaken", { setting: t(`names.${lack.setting}`), workflow });
+      case "unlisted":
+        return t("lacks.unlisted", { setting: t(`names.${lack.setting}`), name: lack.name });
       case "moved":
         return t("lacks.moved", { setting: t(`names.${lack.setting}`), from: lack.from, to: lack.to });
     }
@@ -55,6 +57,8 @@ function useFacts({ source, ...found }: FoundSettings): readonly Fact[] {
     [t("names.negativePrompt"), found.negativePrompt === "" ? null : found.negativePrompt],
     [t("names.model"), found.model ?? choice?.workflow ?? choice?.model ?? null],
     [t("names.size"), widthPx === null || heightPx === null ? null : `${widthPx} × ${heightPx}`],
+    [t("names.sampler"), found.sampler],
+    [t("names.scheduler"), found.scheduler],
     [t("names.steps"), found.steps],
     [t("names.guidance"), found.guidance],
     [t("names.styles"), found.styles.length === 0 ? null : found.styles.join(", ")],
@@ -83,9 +87,14 @@ function Panel({ found, onUsed, onKeep }: PanelProps) {
   const facts = useFacts(found);
   const styles = usePresets("style").map(({ name }) => name);
   const here = { workflows: offered ?? [], chosenName: createForm.get().workflow, styles };
-  // Which servers' LoRAs count follows from the workflow.
-  const loras = useListed(found.loras.length === 0 ? null : fillingOf(found, here).job.workflow)?.loras;
-  const { job, title, lacks } = fillingOf(found, { ...here, loras });
+  // A workflow that takes any checkpoint may have the model; what servers list follows from the one that is used.
+  const taking = offered?.find(({ params }) => params.checkpoint !== undefined)?.name ?? null;
+  const ofTaking = { [taking ?? ""]: useListed(found.model === null ? null : taking) };
+  const used = fillingOf(found, { ...here, listed: ofTaking }).job.workflow;
+  const { job, title, lacks } = fillingOf(found, {
+    ...here,
+    listed: { ...ofTaking, [used ?? ""]: useListed(used) },
+  });
   const lackText = useLackText(title);
   return (
     <div className="flex flex-col gap-4">
