@@ -144,7 +144,7 @@ interface One {
 function oneOf({ caller }: ClientInput, order: Order, { inputs, at, key }: One) {
   const { kind, choice, params, maxPriceUsd, sessionId, metadata } = order;
   const { seed } = params;
-  const own = typeof seed === "number" ? { ...params, seed: seed + at } : params;
+  const own = { ...choice?.settings, ...params, ...(typeof seed === "number" ? { seed: seed + at } : {}) };
   const request = {
     kind,
     ...choice?.named,

@@ -196,7 +196,7 @@ const estimateTool = tool(
   async ({ services, caller }, { kind, model, prompt, pictureIds: inputs, params }) => {
     const { choice } = findChoice(model === undefined ? [] : await readChoices(services, [kind]), model);
     const words = prompt === undefined ? {} : { prompt };
-    const asked = { kind, ...choice?.named, inputs, params: { ...params, ...words } };
+    const asked = { kind, ...choice?.named, inputs, params: { ...choice?.settings, ...params, ...words } };
     return { facts: { ...(await estimate(services, asked, caller)) } };
   },
 );

@@ -1,9 +1,10 @@
 import { z } from "zod";
+import { a1111Sampler, a1111Scheduler } from "../../carried/index.ts";
 import { inspect, isPng, readPngTexts } from "../../images/index.ts";
 import { cancel, jobSource, type JobView, list, listJobsSchema } from "../../jobs/index.ts";
 import { feedOf } from "../../live/index.ts";
 import { readListedNames, readProgramModel } from "../../scheduling/index.ts";
-import { defaultChoice, readChoices } from "../clients/choices.ts";
+import { type Choice, defaultChoice, findChoice, readChoices } from "../clients/choices.ts";
 import { pictureSchema, readBody } from "../clients/picture-bodies.ts";
 import type { ClientInput, ClientRoute } from "../clients/route.ts";
 import { sdapiKinds } from "./options.ts";
@@ -38,16 +39,46 @@ async function readModels({ services }: ClientInput) {
   }));
 }
 
-/** Those of the chosen workflow, else of the one that text to image would take now. */
-async function readOwnLoras(input: ClientInput) {
-  const { services } = input;
+/** The model that the user's programs chose, and the one that text to image would take now. */
+async function readOwnChoice({ services, caller }: ClientInput) {
   const [chosen, choices] = await Promise.all([
-    readProgramModel(services.db, input.caller.userId),
+    readProgramModel(services.db, caller.userId),
     readChoices(services, ["text_to_image"]),
   ]);
-  const { named } = choices.find(({ id }) => id === chosen) ?? choices[0] ?? { named: { workflow: "" } };
-  const listed = "workflow" in named ? await readListedNames(services.db, named.workflow) : {};
-  return (listed.loras ?? []).map((name) => {
+  const [first] = choices;
+  try {
+    return { choice: findChoice(choices, chosen ?? undefined).choice, first };
+  } catch {
+    return { choice: null, first };
+  }
+}
+
+function readListedOf(
+  { services }: ClientInput,
+  choice: Choice | null | undefined,
+): ReturnType<typeof readListedNames> {
+  if (!choice || !("workflow" in choice.named)) return Promise.resolve({});
+  return readListedNames(services.db, choice.named.workflow);
+}
+
+/** Those of the chosen model by the names of that server; without one the workflow decides. */
+async function readSamplers(input: ClientInput) {
+  const { sampler = [] } = await readListedOf(input, (await readOwnChoice(input)).choice);
+  const own = sampler.map((name) => ({ name: a1111Sampler(name), aliases: [name], options: {} }));
+  return [workflowSampler, ...own];
+}
+
+async function readSchedulers(input: ClientInput) {
+  const { scheduler = [] } = await readListedOf(input, (await readOwnChoice(input)).choice);
+  const own = scheduler.map((name) => ({ ...automatic, name, label: a1111Scheduler(name) }));
+  return [automatic, ...own];
+}
+
+/** Those of the chosen workflow, else of the one that text to image would take now. */
+async function readOwnLoras(input: ClientInput) {
+  const { choice, first } = await readOwnChoice(input);
+  const { loras = [] } = await readListedOf(input, choice ?? first);
+  return loras.map((name) => {
     const stem = (name.split(/[\\/]/).at(-1) ?? name).replace(/\.\w+$/, "");
     return { name: stem, alias: stem, path: name, metadata: {} };
   });
@@ -160,9 +191,8 @@ export const infoRoutes: readonly ClientRoute[] = [
   get("sd-models", "sdapiModels", readModels),
   get("loras", "sdapiLoras", readOwnLoras),
   get("progress", "sdapiProgress", readProgress),
-  // The workflow decides.
-  get("samplers", "sdapiSamplers", () => [workflowSampler]),
-  get("schedulers", "sdapiSchedulers", () => [automatic]),
+  get("samplers", "sdapiSamplers", readSamplers),
+  get("schedulers", "sdapiSchedulers", readSchedulers),
   get("upscalers", "sdapiUpscalers", () => [upscaler]),
   get("latent-upscale-modes", "sdapiLatentUpscaleModes", () => []),
   get("sd-vae", "sdapiVae", () => []),

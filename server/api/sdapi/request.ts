@@ -4,8 +4,9 @@ import { reverseMask } from "../../images/index.ts";
 import { kindParams } from "../../jobs/index.ts";
 import { hasRight } from "../../accounts/index.ts";
 import { AppError } from "../../platform/index.ts";
-import { readProgramModel } from "../../scheduling/index.ts";
-import { findChoice, readChoices } from "../clients/choices.ts";
+import { readListedNames, readProgramModel } from "../../scheduling/index.ts";
+import { listedAs, samplingOf } from "../../carried/index.ts";
+import { type Choice, findChoice, readChoices } from "../clients/choices.ts";
 import { type Order } from "../clients/orders.ts";
 import { pictureSchema, readBody, withoutNothing } from "../clients/picture-bodies.ts";
 import type { ClientInput } from "../clients/route.ts";
@@ -25,6 +26,9 @@ const common = {
   width: z.coerce.number().int().optional(),
   height: z.coerce.number().int().optional(),
   steps: z.coerce.number().int().optional(),
+  sampler_name: z.string().max(200).optional(),
+  sampler_index: z.string().max(200).optional(),
+  scheduler: z.string().max(200).optional(),
   cfg_scale: z.coerce.number().optional(),
   seed: z.coerce.number().int().default(-1),
   batch_size: count,
@@ -148,7 +152,9 @@ interface Wish {
 async function toAsked(input: ClientInput, body: Fields, { kinds, pictures, known }: Wish): Promise<Asked> {
   const { choice, maxPriceUsd, note } = await choose(input, body, kinds);
   const kind = choice?.kind ?? kinds[0] ?? "text_to_image";
-  const { prompt, settings } = settingsOf(body, kind);
+  const { prompt, settings: own } = settingsOf(body, kind);
+  const sampling = await readSampling(input, body, choice);
+  const settings = { ...own, ...sampling };
   const count = body.batch_size * body.n_iter;
   if (count > mostPictures)
     throw new AppError("bad_request", `batch_size times n_iter: at most ${mostPictures} pictures at a time.`);
@@ -162,11 +168,33 @@ async function toAsked(input: ClientInput, body: Fields, { kinds, pictures, know
     maxPriceUsd: body.max_price_usd ?? headerPrice(input) ?? maxPriceUsd ?? 0,
     sessionId: sdapiSession,
   };
-  const notes = [...(note === null ? [] : [note]), ...notesOf(body, known)];
+  const notes = [...(note === null ? [] : [note]), ...notesOf(body, known), ...samplingNotes(body, sampling)];
   return { body, parameters: parametersOf(body, known), order, settings, notes };
 }
 
 export const mostPictures = 16;
+
+/** The sampler and scheduler of the request, where a named model's servers list them: the studio's own choice keeps its own. */
+async function readSampling({ services }: ClientInput, body: Fields, choice: Choice | null) {
+  if (choice === null || !("workflow" in choice.named)) return {};
+  const asked = samplingOf(body.sampler_name || (body.sampler_index ?? null), body.scheduler ?? null);
+  if (asked.sampler === null && asked.scheduler === null) return {};
+  const listed = await readListedNames(services.db, choice.named.workflow);
+  const found = (["sampler", "scheduler"] as const).flatMap((name) => {
+    const value = asked[name] === null ? null : listedAs(asked[name], listed[name] ?? []);
+    return value === null ? [] : [[name, value] as const];
+  });
+  return Object.fromEntries(found);
+}
+
+function samplingNotes(body: Fields, taken: Readonly<Record<string, unknown>>): string[] {
+  const fields = { sampler_name: "sampler", sampler_index: "sampler", scheduler: "scheduler" } as const;
+  return (["sampler_name", "sampler_index", "scheduler"] as const).flatMap((field) => {
+    const value = body[field];
+    const isLeftOut = !isNothing(value) && !idle[field]?.includes(value) && !(fields[field] in taken);
+    return isLeftOut ? [`${field} is not known here and was left out: the workflow decides.`] : [];
+  });
+}
 
 /** What a job of the kind can be told of it. */
 function settingsOf(body: Fields, kind: JobKind) {

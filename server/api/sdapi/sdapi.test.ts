@@ -234,6 +234,45 @@ describe("SillyTavern", () => {
   });
 });
 
+describe("a checkpoint as the model of a program", () => {
+  test("is listed, chosen by its name with and without ending and hash, and made with the sampler of the request", async () => {
+    const models = (await get("sd-models")).json.map(({ title }: { title: string }) => title);
+    expect(models).toContain("atelier/sd_xl_base_1.0.safetensors");
+    expect(models).not.toContain("atelier/t2i_checkpoint");
+    for (const name of [
+      "sd_xl_base_1.0.safetensors [31e35c80fc]",
+      "sd_xl_base_1.0",
+      "atelier/sd_xl_base_1.0",
+    ])
+      expect([name, (await post("options", { sd_model_checkpoint: name })).json]).toEqual([name, null]);
+    const samplers = (await get("samplers")).json.map(({ name }: { name: string }) => name);
+    expect(samplers).toEqual(expect.arrayContaining(["Workflow", "Euler a", "DPM++ 2M"]));
+    const schedulers = (await get("schedulers")).json.map(({ name }: { name: string }) => name);
+    expect(schedulers).toEqual(expect.arrayContaining(["automatic", "karras"]));
+    const sent = { prompt: "a house", width: 512, height: 512, steps: 4 };
+    const { json } = await post("txt2img", { ...sent, sampler_name: "DPM++ 2M Karras" });
+    const { atelier } = JSON.parse(json.info);
+    expect(atelier.notes).toEqual([]);
+    const { workflow, params } = (await rowOf(atelier.jobs[0])) ?? {};
+    expect([workflow, params]).toEqual([
+      "t2i_checkpoint",
+      expect.objectContaining({
+        checkpoint: "sd_xl_base_1.0.safetensors",
+        sampler: "dpmpp_2m",
+        scheduler: "karras",
+      }),
+    ]);
+    const odd = await post("txt2img", { ...sent, sampler_name: "Restart", scheduler: "Karras" });
+    const told = JSON.parse(odd.json.info).atelier;
+    expect(told.notes).toEqual([expect.stringContaining("sampler_name")]);
+    const oddParams = (await rowOf(told.jobs[0]))?.params;
+    expect(oddParams).toMatchObject({ scheduler: "karras" });
+    expect(oddParams).not.toHaveProperty("sampler");
+    await post("options", { sd_model_checkpoint: "atelier" });
+    expect((await get("samplers")).json).toHaveLength(1);
+  });
+});
+
 describe("plug-ins", () => {
   const photo = async (hasHole = false) => (await drawPhoto(512, 512, hasHole)).toString("base64");
 
