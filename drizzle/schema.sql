@@ -1425,7 +1425,7 @@ $function$;
 CREATE OR REPLACE FUNCTION public.recall_words(p_terms text[])
  RETURNS tsvector
  LANGUAGE plpgsql
- IMMUTABLE PARALLEL SAFE
+ IMMUTABLE
  SET search_path TO 'pg_catalog', 'public'
 AS $function$
 begin

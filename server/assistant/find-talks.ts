@@ -32,6 +32,8 @@ interface FoundTalk extends ConversationView {
 const mostFound = 30;
 /** Messages that are looked at one by one before an index is asked: what many have is found soonest among the newest. */
 const walked = 600;
+/** Bytes of their stored stems, each of which is sorted for it: of long messages fewer are looked at. */
+const walkedBytes = 200_000;
 
 /**
  * Own conversations whose title or one of whose messages has all words: stems, of the last word also a beginning, in every
@@ -140,8 +142,11 @@ async function findMessages(db: Db, ownerId: string, query: string): Promise<Hit
         select distinct on (conversation_id) id, conversation_id, at from hits order by conversation_id, at desc, id desc)
       select id, conversation_id as "conversationId" from newest order by at desc, id desc limit ${mostFound}`);
   const near = await newestOf(sql`
-    select id, conversation_id, at from (select id, conversation_id, at, terms from ${assistantMessages}
-      where owner_id = ${ownerId} order by at desc limit ${walked}) last where ${has}`);
+    select id, conversation_id, at from (
+      select id, conversation_id, at, terms, sum(pg_column_size(terms)) over (order by at desc, id desc) as bytes
+      from (select id, conversation_id, at, terms from ${assistantMessages}
+        where owner_id = ${ownerId} order by at desc limit ${walked}) newest) last
+    where bytes <= ${walkedBytes} and ${has}`);
   if (near.length === mostFound) return near;
   // The index of owners is kept out, which would read all that an owner said.
   return newestOf(
@@ -165,8 +170,8 @@ export function snippetOf(text: string, words: readonly string[]): SnippetPart[]
     .flatMap((word) => placesOf(folded, textForm(word)))
     .toSorted((one, other) => one.from - other.from || other.to - one.to);
   const first = hits[0]?.from ?? 0;
-  const from = first <= before ? 0 : startOfWord(line, first - before);
-  const to = Math.min(line.length, first + behind);
+  const from = first <= before ? 0 : startOfWord(line, wholeAt(line, first - before));
+  const to = wholeAt(line, Math.min(line.length, first + behind));
   const parts: SnippetPart[] = [];
   let at = from;
   const add = (until: number, isHit: boolean) => {
@@ -184,6 +189,11 @@ export function snippetOf(text: string, words: readonly string[]): SnippetPart[]
     ...part,
     text: `${index === 0 ? cutBefore : ""}${part.text}${index === parts.length - 1 ? cutBehind : ""}`,
   }));
+}
+
+/** This place, or the one before it where it is in the middle of a character. */
+function wholeAt(line: string, place: number): number {
+  return /[\uDC00-\uDFFF]/.test(line.charAt(place)) ? place - 1 : place;
 }
 
 function startOfWord(line: string, near: number): number {

@@ -215,7 +215,8 @@ describe("search", () => {
     expect(reached.hasEarlier).toBe(false);
     expect(reached.turns[0]).toMatchObject({ question: "the first okapi", runId: hit?.message?.turnId });
     expect((await read({ turns: 2_000 })).turns).toHaveLength(151);
-    for (const reach of ["x", newId()]) expect((await read({ reach })).turns).toHaveLength(100);
+    for (const reach of ["x", "\0", "\ud800", newId()])
+      expect((await read({ reach })).turns).toHaveLength(100);
   });
 });
 
@@ -238,6 +239,13 @@ describe("snippets", () => {
     ["", ["zebra"], ""],
   ])("%j with %j", (text, words, marked) => {
     expect(shown(text, ...words)).toBe(marked);
+  });
+
+  test.each(["😀", "𠮷", "👩‍🚀"])("no half of %s stands at either end", (sign) => {
+    for (let shift = 0; shift < 8; shift += 1) {
+      const text = `${"a".repeat(shift)} ${sign.repeat(60)} dress${"s".repeat(shift)} ${sign.repeat(90)}`;
+      expect(shown(text, "dress").isWellFormed()).toBe(true);
+    }
   });
 
   test("of a long text the place about the first hit is shown, cut at words", () => {

@@ -65,6 +65,16 @@ test("A11 a list of statuses in the functions is one of those that the schema na
   expect(lists.filter((list = "") => !named.includes(list))).toEqual([]);
 });
 
+test("no function that catches errors is told to be safe in parallel plans, which let nobody do that before PostgreSQL 17", async () => {
+  await open(createTestDatabase());
+  const { rows: wrong } = await client.query(
+    `select proname as name from pg_proc p where pronamespace = 'public'::regnamespace
+       and prosrc ~* '\\mexception\\s+when\\M' and proparallel <> 'u'
+       and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')`,
+  );
+  expect(wrong).toEqual([]);
+});
+
 test("A16 what columns and indexes compute is the same where a dump is restored, with an empty search path", async () => {
   await open(createTestDatabase());
   const { rows: unsafe } = await client.query(
