@@ -51,7 +51,8 @@ type SweepServices = Pick<Services, "db" | "disk" | "log" | "config">;
  * between object and row left behind. Returns how many pictures' objects went. Ends early when the signal aborts.
  */
 export async function sweepOrphanObjects(services: SweepServices, signal?: AbortSignal): Promise<number> {
-  const nowMs = await readStoreClock(services.disk);
+  // A full disk takes nothing new, and must get rid of what is old all the more.
+  const nowMs = (await readStoreClock(services.disk)) ?? Date.now();
   const newestBefore = nowMs - services.config.retention.orphanObjectMs;
   let removed = 0;
   for await (const batch of batchesOf(prefixes(services), orphanBatchSize)) {

@@ -201,6 +201,18 @@ test("A5 a store that lets nobody end unfinished uploads is swept all the same",
   endUploads.mockRestore();
 });
 
+test("A5 on a full disk, which takes no new file, old objects without a row still go", async () => {
+  const put = vi
+    .spyOn(opened.services.disk, "put")
+    .mockRejectedValue(Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" }));
+  await addObject(`users/${ownerId}/${newId()}/original.png`, 2 * hourMs);
+  const fresh = newId();
+  await addObject(`users/${ownerId}/${fresh}/original.png`, 1_000);
+  expect(await sweepOrphanObjects(opened.services)).toBe(1);
+  expect(await listObjects(opened.services)).toEqual([expect.stringContaining(fresh)]);
+  expect(put).toHaveBeenCalled();
+});
+
 test("A5 a process whose clock is hours ahead takes no new object for an old one", async () => {
   await addObject(`users/${ownerId}/${newId()}/original.png`, 1_000);
   await addObject(`incoming/${newId()}/file`, 1_000);

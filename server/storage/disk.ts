@@ -86,12 +86,14 @@ export async function probeDisk(disk: ImageDisk): Promise<void> {
   }
 }
 
-/** What time the store has, which dates its objects: its machine's clock, or this one's, may be wrong. Throws `storage_unavailable`. */
-export async function readStoreClock(disk: ImageDisk): Promise<number> {
+/** What time the store has, which dates its objects: its machine's clock, or this one's, may be wrong. Null: it takes no object now, as when full. */
+export async function readStoreClock(disk: ImageDisk): Promise<number | null> {
   const key = `health/${newId()}`;
-  await orFailure(disk.put(key, "ok"));
   try {
-    return (await findObject(disk, key))?.modifiedAt.getTime() ?? Date.now();
+    await disk.put(key, "ok");
+    return (await findObject(disk, key))?.modifiedAt.getTime() ?? null;
+  } catch {
+    return null;
   } finally {
     await disk.delete(key).catch(() => undefined);
   }
