@@ -33,12 +33,15 @@ interface Follower {
   readonly limit: number;
 }
 
+/** No pause between two looks is as long: what lies further ahead was written before the clock of the database was set back. */
+const longPauseMs = ({ cloud }: Config) => Math.max(3_600_000, 2_000 * cloud.maxPollS);
+
 /**
  * Takes the attempts that have to be asked about: those that are due, and those whose job has a cancel request. Each goes
  * to one process, until that postpones or ends it, or its node is lost.
  */
 export async function takeDueAttempts(
-  { db }: { readonly db: Db },
+  { db, config }: { readonly db: Db; readonly config: Config },
   { nodeId, keyIds, heldIds = [], limit }: Follower,
 ): Promise<DueAttempt[]> {
   if (keyIds.length === 0) return [];
@@ -52,7 +55,7 @@ export async function takeDueAttempts(
       where a.state in ('unknown', 'accepted') and a.key_id in ${[...keyIds]} and ${isOther}
         and (${isFree({ until: sql`a.finish_until` })}
           or ${isOrphaned(sql`a.node_id`)} or a.node_id = ${nodeId})
-        and (a.next_poll_at <= clock_timestamp() or exists (select 1 from ${jobs} j
+        and (a.next_poll_at <= clock_timestamp() or a.next_poll_at > ${fromNow(longPauseMs(config))} or exists (select 1 from ${jobs} j
           where j.provider_attempt_id = a.id and j.status = 'processing' and j.cancel_requested_at is not null))
       order by a.next_poll_at limit ${limit} for update skip locked)
     returning *, (select j.request_id from ${jobs} j where j.id = ${providerAttempts.jobId}) as request_id,

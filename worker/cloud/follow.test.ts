@@ -510,6 +510,21 @@ test("the lines of a look carry the id of the request that submitted the job", a
   expect(told.map(({ requestId = null }) => requestId)).toEqual(ids);
 });
 
+test("E7 a run that was put off before the clock was set back is asked about at once, while its picture is kept", async () => {
+  const { services } = opened;
+  const { keyId, nodeId } = await acceptedJob();
+  const take = () => takeDueAttempts(services, { nodeId, keyIds: [keyId], limit: 1 });
+  const putOff = (minutes: number) =>
+    services.db
+      .update(schema.providerAttempts)
+      .set({ nextPollAt: sql`clock_timestamp() + ${minutes} * interval '1 minute'` })
+      .where(eq(schema.providerAttempts.keyId, keyId));
+  await putOff(30);
+  expect(await take()).toEqual([]);
+  await putOff(120);
+  expect(await take()).toHaveLength(1);
+});
+
 test("E7 a late follower ends nothing that another process follows by now", async () => {
   const { services } = opened;
   const { jobId, keyId, nodeId } = await acceptedJob();
