@@ -180,10 +180,7 @@ export function FoundRow({ talk: { id, title, message, snippet, lastAt }, onOpen
         }}
         className={rowStyle}
       >
-        <span className="flex items-baseline gap-2">
-          <span className="min-w-0 flex-1 truncate text-sm">{title === "" ? t("untitled") : title}</span>
-          <span className="tabular shrink-0 text-xs text-quiet">{ago(lastAt)}</span>
-        </span>
+        <span className="truncate text-sm">{title === "" ? t("untitled") : title}</span>
         {snippet.length === 0 ? null : (
           <span className="line-clamp-3 text-xs break-words text-quiet" dir="auto">
             {snippet.map(({ text, isHit }, at) =>
@@ -197,6 +194,7 @@ export function FoundRow({ talk: { id, title, message, snippet, lastAt }, onOpen
             )}
           </span>
         )}
+        <span className="tabular text-xs text-quiet">{ago(lastAt)}</span>
       </Link>
     </li>
   );

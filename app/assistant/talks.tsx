@@ -1,12 +1,12 @@
 "use client";
 import { useQueryClient } from "@tanstack/react-query";
-import { ChevronDown, Search } from "lucide-react";
+import { ChevronDown, Search, X } from "lucide-react";
 import { useFormatter, useTranslations } from "next-intl";
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import { keptApi, useDeferredRemoval, useHidden } from "../client/removal.ts";
 import { useStudioNow } from "../client/use-clock.ts";
 import { LoadFailed } from "../parts/page-parts.tsx";
-import { Button, cx, inputStyle } from "../ui/button.tsx";
+import { Button, cx, IconButton, inputStyle } from "../ui/button.tsx";
 import { useSettled } from "../ui/hooks.ts";
 import { isCombined } from "../ui/key-press.ts";
 import { isOfInputMethod } from "../ui/typed.ts";
@@ -169,6 +169,7 @@ interface SearchFieldProps {
 
 function SearchField({ text, onText, onEnter }: SearchFieldProps) {
   const t = useTranslations("assistant.talks");
+  const field = useRef<HTMLInputElement>(null);
   const onKeyDown = (event: KeyboardEvent<HTMLInputElement>) => {
     if (isOfInputMethod(event.nativeEvent)) return event.stopPropagation();
     if (event.key === "Enter") onEnter();
@@ -183,6 +184,7 @@ function SearchField({ text, onText, onEnter }: SearchFieldProps) {
         aria-hidden
       />
       <input
+        ref={field}
         type="search"
         aria-label={t("search")}
         placeholder={t("search")}
@@ -192,8 +194,20 @@ function SearchField({ text, onText, onEnter }: SearchFieldProps) {
         value={text}
         onChange={(event) => onText(event.target.value)}
         onKeyDown={onKeyDown}
-        className={cx(inputStyle, "h-9! ps-8!")}
+        className={cx(inputStyle, "h-9! ps-8! pe-9! [&::-webkit-search-cancel-button]:appearance-none")}
       />
+      {text === "" ? null : (
+        <IconButton
+          label={t("clear")}
+          onClick={() => {
+            onText("");
+            field.current?.focus();
+          }}
+          className="absolute! inset-e-1 bottom-0"
+        >
+          <X aria-hidden />
+        </IconButton>
+      )}
     </div>
   );
 }

@@ -11,7 +11,7 @@ import { Field, Segmented } from "../ui/fields.tsx";
 import { Dialog } from "../ui/overlays.tsx";
 import { toastWithUndo } from "../ui/toasts.tsx";
 
-type Dated = Pick<ImageView, "createdAt" | "id">;
+type Dated = Pick<ImageView, "addedAt" | "createdAt" | "id">;
 type Change = { readonly createdAt: string | null } | { readonly shiftS: number };
 type Given = Awaited<ReturnType<typeof api.images.date.mutate>>["before"];
 
@@ -133,6 +133,8 @@ export function DateDialog({ images, open, onOpenChange }: Props) {
   const { mutate, isPending } = useDate(() => onOpenChange(false));
   const give = (change: Change) => mutate({ ids: images.map(({ id }) => id), change });
   const isSet = way === "set";
+  // One that stands where it was added was never given another day.
+  const hasOther = images.some(({ createdAt, addedAt }) => createdAt !== addedAt);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const at = new Date(time);
@@ -169,10 +171,17 @@ export function DateDialog({ images, open, onOpenChange }: Props) {
           <ShiftFields onShift={setShiftS} />
         )}
         <div className="flex flex-wrap justify-between gap-2">
-          <Button look="quiet" disabled={isPending} onClick={() => give({ createdAt: null })}>
-            {t("back")}
-          </Button>
-          <Button type="submit" look="primary" disabled={isPending || (isSet ? time === "" : shiftS === 0)}>
+          {hasOther ? (
+            <Button look="quiet" disabled={isPending} onClick={() => give({ createdAt: null })}>
+              {t("back")}
+            </Button>
+          ) : null}
+          <Button
+            type="submit"
+            look="primary"
+            className="ms-auto"
+            disabled={isPending || (isSet ? time === "" : shiftS === 0)}
+          >
             {t("save")}
           </Button>
         </div>

@@ -15,6 +15,7 @@ test("the day of a picture is changed by hand, a selection is shifted, and both 
   await viewer.getByRole("button", { name: "Change date" }).click();
   const dialog = page.getByRole("dialog", { name: "Change date" });
   expect(await findBarriers(page)).toEqual([]);
+  await expect(dialog.getByRole("button", { name: "Back to the original date" })).toHaveCount(0);
   await dialog.getByLabel("Day and time").fill("2016-07-12T10:11:12");
   await dialog.getByRole("button", { name: "Change", exact: true }).click();
   await expect(page.getByText("Date of 1 picture changed")).toBeVisible();

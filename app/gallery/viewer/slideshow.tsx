@@ -1,5 +1,5 @@
 "use client";
-import { Pause, Play, X } from "lucide-react";
+import { ChevronLeft, ChevronRight, Pause, Play, X } from "lucide-react";
 import { useTranslations } from "next-intl";
 import { type RefObject, useEffect, useEffectEvent, useLayoutEffect, useRef, useState } from "react";
 import type { ImageView } from "@atelier/server/images";
@@ -103,6 +103,7 @@ interface Props {
 /** The pictures of the list one after the other. The next one is read ahead, and none is timed before it is seen. */
 export function Slideshow({ image, next, onStep, onEnd }: Props) {
   const t = useTranslations("viewer.slideshow");
+  const viewer = useTranslations("viewer");
   const name = useImageName(true)(image);
   const room = useRef<HTMLDivElement>(null);
   const [pace, setPace] = useState(readPace);
@@ -171,6 +172,9 @@ export function Slideshow({ image, next, onStep, onEnd }: Props) {
           isBarSeen ? "opacity-100" : "opacity-0",
         )}
       >
+        <IconButton label={viewer("previous")} keys="ArrowLeft" side="top" onClick={() => onStep(-1)}>
+          <ChevronLeft aria-hidden />
+        </IconButton>
         <IconButton
           label={t(isPaused ? "play" : "pause")}
           keys="Space"
@@ -178,6 +182,9 @@ export function Slideshow({ image, next, onStep, onEnd }: Props) {
           onClick={() => setPaused((was) => !was)}
         >
           {isPaused ? <Play aria-hidden /> : <Pause aria-hidden />}
+        </IconButton>
+        <IconButton label={viewer("next")} keys="ArrowRight" side="top" onClick={() => onStep(1)}>
+          <ChevronRight aria-hidden />
         </IconButton>
         <Segmented
           label={t("pace")}
