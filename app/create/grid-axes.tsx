@@ -144,6 +144,7 @@ export function GridAxes({ problem, ...axes }: GridAxesProps) {
 function useProblemText(): (problem: PlanProblem) => string | null {
   const t = useTranslations("create.problems");
   const g = useTranslations("create.grid");
+  const l = useTranslations("create.listed");
   const ofPictures = usePictureProblemText();
   return (problem) => {
     if ("workflow" in problem) return ofPictures(problem);
@@ -164,6 +165,8 @@ function useProblemText(): (problem: PlanProblem) => string | null {
         return t("unreadable", { value: problem.value });
       case "untaken":
         return t("untaken", { value: g(`params.${problem.value}`) });
+      case "unchosen":
+        return `${problem.value}: ${l("choose")}`;
     }
   };
 }

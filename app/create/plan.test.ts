@@ -27,6 +27,7 @@ const quick = offeredWorkflow({ name: "quick", kind: "text_to_image", inputs: []
 const form = (changes: Partial<CreateForm>): CreateForm => ({
   ...emptyForm,
   prompt: "a red fox",
+  settings: { large: { checkpoint: "own.ckpt" }, pictures: { checkpoint: "own.ckpt" } },
   ...changes,
 });
 const plan = (changes: Partial<CreateForm>) => planOf(form(changes), large, [large, quick]);
@@ -160,6 +161,17 @@ test("a workflow whose checkpoint nobody has chosen yet is not ready", () => {
   expect(lacksChoice(emptyForm, large)).toBe(true);
   expect(lacksChoice({ ...emptyForm, settings: { large: { checkpoint: "a.ckpt" } } }, large)).toBe(false);
   expect(lacksChoice(emptyForm, quick)).toBe(false);
+});
+
+test("a grid with cells whose checkpoint nobody has chosen is refused before the click", () => {
+  const problemOf = (changes: Partial<CreateForm>) => plan({ settings: {}, ...changes }).problem;
+  const unchosen = { what: "unchosen", value: large.title };
+  expect(problemOf(x("seed", "1, 2"))).toEqual(unchosen);
+  expect(problemOf(x("workflow", "quick, large"))).toEqual(unchosen);
+  expect(problemOf(x("workflow", "quick"))).toBeNull();
+  expect(problemOf({ ...x("workflow", "large"), yAxis: { param: "checkpoint", text: "a, b" } })).toBeNull();
+  expect(problemOf({ ...x("seed", "1"), settings: { quick: { checkpoint: "a" } } })).toEqual(unchosen);
+  expect(plan({ ...x("seed", "1"), settings: {} }).requests).toEqual([]);
 });
 
 test("an axis that the workflow of a cell does not take, or not so far, is no row of equal pictures", () => {

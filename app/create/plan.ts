@@ -13,12 +13,12 @@ import {
 } from "./form.ts";
 import { loraWeight } from "../jobs/params.ts";
 import { type PictureProblem, pictureProblem } from "./references.ts";
-import { buildRequests, type CreateRequest, fixedSeed } from "./requests.ts";
+import { buildRequests, type CreateRequest, fixedSeed, lacksChoice } from "./requests.ts";
 
 /** Why an axis or a list cannot be used. */
 export type PlanProblem =
   | PictureProblem
-  | { readonly what: "unreadable" | "notInPrompt"; readonly value: string }
+  | { readonly what: "unreadable" | "notInPrompt" | "unchosen"; readonly value: string }
   | { readonly what: "untaken"; readonly value: Axis["param"] }
   | { readonly what: "tooMany" | "tooManyStyles"; readonly count: number }
   | {
@@ -110,6 +110,9 @@ function problemAmong(cells: readonly Cell[], axes: readonly ReadAxis[]): PlanPr
   const problems = cells.flatMap((cell) => [
     pictureProblem(cell.form.references, cell.workflow),
     ...axes.map(({ problemIn }) => problemIn?.(cell) ?? null),
+    lacksChoice(withNumbers(cell), cell.workflow)
+      ? { what: "unchosen" as const, value: cell.workflow.title }
+      : null,
   ]);
   return problems.find((problem) => problem !== null) ?? null;
 }
