@@ -31,12 +31,14 @@ function TitleField({ title, onDone }: TitleFieldProps) {
   const t = useTranslations("assistant.talks");
   const field = useRef<HTMLInputElement>(null);
   const isDone = useRef(false);
+  // Another tab may name it meanwhile: what was only looked at does not take that back.
+  const [before] = useState(title);
   useEffect(() => field.current?.select(), []);
   const finish = (next: string | null) => {
     // The field that goes away is left, too.
     if (isDone.current) return;
     isDone.current = true;
-    onDone(next === title ? null : next);
+    onDone(next === before ? null : next);
   };
   const onKeyDown = (event: KeyboardEvent<HTMLInputElement>) => {
     // The keys of the list are not those of a field in it.
@@ -50,7 +52,7 @@ function TitleField({ title, onDone }: TitleFieldProps) {
       ref={field}
       aria-label={t("title")}
       placeholder={t("titleHint")}
-      defaultValue={title}
+      defaultValue={before}
       maxLength={120}
       autoComplete="off"
       onKeyDown={onKeyDown}

@@ -42,13 +42,20 @@ function useDate(onDone: () => void) {
   return useMutation({
     mutationFn: async ({ ids, change }: { readonly ids: readonly string[]; readonly change: Change }) => {
       const before: Given = [];
-      await inParts(ids, async (part) => {
+      const changing = inParts(ids, async (part) => {
         before.push(...(await api.images.date.mutate({ ids: part, ...change })).before);
       });
-      return before;
+      // What was changed until then has its undo; again, a shift would move it twice.
+      const failure = await changing.then(
+        () => null,
+        (error: unknown) => ({ error }),
+      );
+      if (failure !== null && before.length === 0) throw failure.error;
+      return { before, failure };
     },
-    onSuccess: (before) => {
+    onSuccess: ({ before, failure }) => {
       onDone();
+      if (failure !== null) onError(failure.error);
       toastWithUndo({
         title: t("changed", { count: before.length }),
         undoLabel: t("undo"),
