@@ -98,27 +98,16 @@ function failedStart(error: unknown): Part {
   return { run, counts: countPart(false, null), failures: [String(error)] };
 }
 
-/** The journeys through the production build; none, said as a failure, where it cannot be built. */
-async function runJourneys(build: Promise<Part>, run: () => Promise<Part>): Promise<Part[]> {
-  const built = await build;
-  if (built.run.isOk) return [built, await run()];
-  console.error("The browser tests need the build, which failed.");
-  return [built];
-}
-
-/**
- * Unit and integration tests beside the production build and the journeys through it in a browser: one after the other
- * neither has work for two cores all the time. When the build is there, the slow files of the first are nearly over.
- */
+/** Unit and integration tests beside the production build, then the journeys through it in a browser. */
 async function runUsual(reports: string): Promise<Part[]> {
   const left = readWholeFilesOfAll(path.resolve(import.meta.dirname, "..")).map(
     (file) => `--exclude=${file}`,
   );
-  const [tests, journeys] = await Promise.all([
-    runVitest(reports, ["--tags-filter=!all", ...left]),
-    runJourneys(runBuild(), () => runPlaywright(reports)),
-  ]);
-  return [tests, ...journeys];
+  const parts = await Promise.all([runVitest(reports, ["--tags-filter=!all", ...left]), runBuild()]);
+  const [, build] = parts;
+  if (build.run.isOk) return [...parts, await runPlaywright(reports)];
+  console.error("The browser tests need the build, which failed.");
+  return parts;
 }
 
 const quickTools = [["tsc", "--noEmit"], ["oxlint"], ["oxfmt", "--check", "."]] as const;
@@ -158,15 +147,13 @@ async function runAsFunctions(reports: string): Promise<Part[]> {
 /** What a usual run leaves out; many more requests made from the document of the API; the journeys over a bucket. */
 async function runRest(reports: string): Promise<Part[]> {
   const root = path.resolve(import.meta.dirname, "..");
-  const runTests = async () => [
-    await runVitest(reports, ["--tags-filter=all", ...readFilesOfAll(root)]),
-    await runVitest(reports, ["testing/api-document"], { ATELIER_DOCUMENT_RUNS: "20" }),
-  ];
-  const [tests, journeys] = await Promise.all([
-    runTests(),
-    runJourneys(runBuild(), () => runOverS3(reports).catch(failedStart)),
+  const [others, build] = await Promise.all([
+    runVitest(reports, ["--tags-filter=all", ...readFilesOfAll(root)]),
+    runBuild(),
   ]);
-  return [...tests, ...journeys];
+  const requests = await runVitest(reports, ["testing/api-document"], { ATELIER_DOCUMENT_RUNS: "20" });
+  const parts = [others, requests, build];
+  return build.run.isOk ? [...parts, await runOverS3(reports).catch(failedStart)] : parts;
 }
 
 const modes = {
