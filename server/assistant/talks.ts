@@ -1,7 +1,7 @@
 import { and, asc, count, desc, eq, isNotNull, isNull, type SQL, sql } from "drizzle-orm";
 import { z } from "zod";
 import { recordAct } from "../audit/index.ts";
-import { latestFirst, schema, toPage } from "../db/index.ts";
+import { latestFirst, lockTopic, schema, toPage, type Tx } from "../db/index.ts";
 import { cleanTitle } from "../images/index.ts";
 import { AppError, isId } from "../platform/index.ts";
 import type { Services } from "../services.ts";
@@ -86,14 +86,17 @@ export async function changeConversation(
 ): Promise<ConversationView> {
   const { db, hints } = services;
   const which = ownTalk(own);
-  if (isPinned === true) await requireRoomForPin(services, own);
-  const named = title === undefined ? undefined : cleanTitle(title) || (await readFirstWords(services, own));
-  // The id changes nothing: it keeps the statement whole when nothing is asked for.
-  const [changed] = await db
-    .update(assistantConversations)
-    .set({ id: own.id, ...(named === undefined ? {} : { title: named }), ...pinOf(isPinned) })
-    .where(which)
-    .returning();
+  const changed = await db.transaction(async (tx) => {
+    if (isPinned === true) await requireRoomForPin(tx, own);
+    const named = title === undefined ? undefined : cleanTitle(title) || (await readFirstWords(tx, own));
+    // The id changes nothing: it keeps the statement whole when nothing is asked for.
+    const [row] = await tx
+      .update(assistantConversations)
+      .set({ id: own.id, ...(named === undefined ? {} : { title: named }), ...pinOf(isPinned) })
+      .where(which)
+      .returning();
+    return row;
+  });
   if (!changed) throw new AppError("not_found");
   const { id, ownerId, status, createdAt, conversationId } = assistantRuns;
   const newest = await db
@@ -112,9 +115,11 @@ function pinOf(isPinned: boolean | undefined) {
   return { pinnedAt: isPinned ? sql`coalesce(${assistantConversations.pinnedAt}, clock_timestamp())` : null };
 }
 
-async function requireRoomForPin({ db }: Pick<Services, "db">, { ownerId, id }: OwnId): Promise<void> {
+/** Until the transaction ends no other one pins for this owner. */
+async function requireRoomForPin(tx: Tx, { ownerId, id }: OwnId): Promise<void> {
   const { pinnedAt } = assistantConversations;
-  const [pinned] = await db
+  await lockTopic(tx, "pins", ownerId);
+  const [pinned] = await tx
     .select({ others: count() })
     .from(assistantConversations)
     .where(
@@ -128,9 +133,9 @@ async function requireRoomForPin({ db }: Pick<Services, "db">, { ownerId, id }: 
     throw new AppError("bad_request", `You can pin ${mostPinned} conversations.`);
 }
 
-async function readFirstWords({ db }: Pick<Services, "db">, { id }: OwnId): Promise<string> {
+async function readFirstWords(tx: Tx, { id }: OwnId): Promise<string> {
   const { text, conversationId, at } = assistantMessages;
-  const [first] = await db
+  const [first] = await tx
     .select({ text })
     .from(assistantMessages)
     .where(eq(conversationId, id))

@@ -13,6 +13,7 @@ type Topic =
   | "client user"
   | "links"
   | "months"
+  | "pins"
   | "presets"
   /** By role. */
   | "prompts"
