@@ -3,6 +3,7 @@ import { beGuest } from "../steps/be-guest.ts";
 import { chooseFiles } from "../steps/choose-files.ts";
 import { dropFiles } from "../steps/drop-files.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
+import { openCreate } from "../steps/open-create.ts";
 import { startSimulator } from "../steps/start-simulator.ts";
 import { expect, test } from "../test.ts";
 
@@ -21,9 +22,7 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     page,
   }) => {
     await beGuest(page);
-    await page.goto("/create");
-    const prompt = page.getByRole("textbox", { name: "Prompt", exact: true });
-    const make = page.getByRole("button", { name: /^Generate/ });
+    const { prompt, make } = await openCreate(page);
 
     await prompt.fill("a {red|red fox");
     await expect(page.locator("[data-mark=fault]")).toHaveText("{");
@@ -78,9 +77,7 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     page,
   }) => {
     await beGuest(page);
-    await page.goto("/create");
-    const prompt = page.getByRole("textbox", { name: "Prompt", exact: true });
-    const make = page.getByRole("button", { name: /^Generate/ });
+    const { prompt, make } = await openCreate(page);
     await prompt.fill("A heron");
     await expect(make).toBeEnabled({ timeout: serverFoundMs });
     await page.getByRole("combobox", { name: "Workflow" }).click();
@@ -117,9 +114,7 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     page,
   }, testInfo) => {
     await beGuest(page);
-    await page.goto("/create");
-    const prompt = page.getByRole("textbox", { name: "Prompt", exact: true });
-    const make = page.getByRole("button", { name: /^Generate/ });
+    const { prompt, make } = await openCreate(page);
     await prompt.fill("An owl, {awake|awake}");
     await expect(make).toBeEnabled({ timeout: serverFoundMs });
     const loras = page.getByRole("region", { name: "LoRAs" });
@@ -189,8 +184,7 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     page,
   }, testInfo) => {
     await beGuest(page);
-    await page.goto("/create");
-    const prompt = page.getByRole("textbox", { name: "Prompt", exact: true });
+    const { prompt } = await openCreate(page);
     const file = testInfo.outputPath("prompts.csv");
     await writeFile(file, 'id,prompt\n1,"a fox, red"\n2,a hen\n');
     await dropFiles(prompt, [file]);

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { beGuest } from "../steps/be-guest.ts";
 import { chooseFiles } from "../steps/choose-files.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
+import { openCreate } from "../steps/open-create.ts";
 import { samplePath } from "../steps/samples.ts";
 import { startSimulator } from "../steps/start-simulator.ts";
 import { expect, test } from "../test.ts";
@@ -21,9 +22,7 @@ test.describe("@all with a newer ComfyUI server (SIMULATOR)", () => {
     page,
   }) => {
     await beGuest(page);
-    await page.goto("/create");
-    const prompt = page.getByRole("textbox", { name: "Prompt", exact: true });
-    const make = page.getByRole("button", { name: /^Generate/ });
+    const { prompt, make } = await openCreate(page);
     await prompt.fill("The jacket on a chair");
     await expect(make).toBeEnabled({ timeout: serverFoundMs });
 

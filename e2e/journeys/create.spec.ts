@@ -1,6 +1,7 @@
 import { beGuest } from "../steps/be-guest.ts";
 import { chooseFiles } from "../steps/choose-files.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
+import { openCreate } from "../steps/open-create.ts";
 import { record } from "../steps/record.ts";
 import { driveSimulator, startSimulator } from "../steps/start-simulator.ts";
 import { expect, test } from "../test.ts";
@@ -22,9 +23,7 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     comfyPort,
   }) => {
     await beGuest(page);
-    await page.goto("/create");
-    const prompt = page.getByRole("textbox", { name: "Prompt", exact: true });
-    const make = page.getByRole("button", { name: /^Generate/ });
+    const { prompt, make } = await openCreate(page);
     await prompt.fill(words);
     await expect(make).toBeEnabled({ timeout: serverFoundMs });
     await page.getByRole("radio", { name: "3:2" }).click();
@@ -120,8 +119,7 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     page,
   }, testInfo) => {
     await beGuest(page);
-    await page.goto("/create");
-    const prompt = page.getByRole("textbox", { name: "Prompt", exact: true });
+    const { prompt } = await openCreate(page);
     await prompt.fill("A bear, asleep");
     await page.getByRole("radio", { name: "3:2" }).click();
     const make = page.getByRole("button", { name: /^Generate/ });
