@@ -10,7 +10,7 @@ import { Button, cx } from "../ui/button.tsx";
 import { EmptyState } from "../ui/display.tsx";
 import { Composer } from "./composer.tsx";
 import { useAbout, useGivenPictures } from "./given-pictures.tsx";
-import { hasQuestionEnded } from "./conversation.ts";
+import { hasQuestionEnded, mostTurns } from "./conversation.ts";
 import { conversationKeys, useAssistantStatus, useConversation } from "./queries.ts";
 import { type AskedAgain, Talk } from "./turn.tsx";
 import { putBefore, unsent, useUnsent } from "../client/unsent.ts";
@@ -187,7 +187,6 @@ function answeringOf({ data, error }: ReturnType<typeof useConversation>, askedI
 /** Turns of a page, and so many times more with each step back. */
 const turnsPerPage = 50;
 const moreTimes = 4;
-const mostTurns = 2_000;
 
 /** A conversation from its last turns on, and from earlier ones when they are asked for. */
 function useTurns(conversationId: string | null, reach: string | null) {

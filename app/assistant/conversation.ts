@@ -1,6 +1,9 @@
 import type { QuestionUpdate, QuestionView, Turn } from "@atelier/server/assistant";
 import type { endedQuestionStatuses } from "@atelier/server/db";
 
+/** The server answers with so many turns at most. */
+export const mostTurns = 2_000;
+
 /** A conversation as the page holds it. */
 export interface Conversation {
   readonly id: string;

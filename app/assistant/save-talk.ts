@@ -1,7 +1,7 @@
 import { api } from "../client/api.ts";
 import { saveFile } from "../client/save.ts";
 import { piecesOf } from "./answer-text.tsx";
-import type { Conversation } from "./conversation.ts";
+import { type Conversation, mostTurns } from "./conversation.ts";
 
 /** What the file says in the words of its reader. */
 interface FileWords {
@@ -11,8 +11,6 @@ interface FileWords {
   readonly picture: (number: number) => string;
   readonly time: (iso: string) => string;
 }
-
-const mostTurns = 2_000;
 
 /** Reads a conversation and has the browser save it as Markdown. */
 export async function saveTalk(id: string, words: FileWords): Promise<void> {
@@ -36,7 +34,7 @@ export function fileNameOf(title: string): string {
 }
 
 const quoted = (text: string) => text.replaceAll(/^/gm, "> ");
-/** A line of text as a heading of its own words: what would be a mark of Markdown is escaped. */
+/** A line of text as it is: Markdown's own signs in it are escaped. */
 const escaped = (line: string) => line.replaceAll(/[\\`*_[\]<>#]/g, "\\$&");
 
 /** Questions as quotations, answers as they were written, with times; pictures are links to the studio. */

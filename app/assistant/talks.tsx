@@ -24,7 +24,7 @@ function dayOf(at: Date): number {
 }
 
 interface Group {
-  /** The first day of a month stands for it. */
+  /** A month by its first day. */
   readonly name: "pinned" | "today" | "yesterday" | "week" | Date;
   readonly talks: Talk[];
 }

@@ -13,7 +13,7 @@ import { useCopy } from "../ui/copy.ts";
 import { EmptyState } from "../ui/display.tsx";
 import { failureOf } from "../ui/failures.ts";
 import { AnswerText, type Piece, piecesOf } from "./answer-text.tsx";
-import { hasQuestionEnded } from "./conversation.ts";
+import { hasQuestionEnded, mostTurns } from "./conversation.ts";
 import { TurnPictures } from "./given-pictures.tsx";
 import { ProposalCard } from "./proposal-card.tsx";
 import { conversationKeys, type useConversation } from "./queries.ts";
@@ -233,7 +233,7 @@ export function Talk({ query, reach, onEarlier, onRepeat }: TalkProps) {
   if (data !== undefined)
     return (
       <>
-        {data.hasEarlier ? (
+        {data.hasEarlier && data.turns.length < mostTurns ? (
           <Button
             look="quiet"
             size="small"
