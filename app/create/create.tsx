@@ -85,7 +85,7 @@ function seededForm(): CreateForm {
 
 const forgetGridSeed = () => createForm.set({ gridSeed: null });
 
-/** Without the pictures and the checkpoint that a workflow needs, nobody can say where it would run. */
+/** What is still missing: the pictures or the checkpoint that the workflow needs. No estimate is asked for before. */
 function lacksOf(form: CreateForm, chosen: OfferedWorkflow | undefined, plan: Plan | null) {
   if (chosen === undefined) return { isUnchosen: false, isOpen: false };
   // A grid may name the checkpoints itself.

@@ -277,7 +277,7 @@ function readWeights(text: string, { form }: Cell): AxisReading {
   };
 }
 
-/** Names as the servers list them: which server has which, the request is told. */
+/** Names as the servers list them. Whether a server has all of a cell is found when the request is checked. */
 function readListed(text: string, param: ListedSetting): AxisReading {
   const values = wordsIn(text);
   const change = (value: string) => (cell: Cell) => ({

@@ -21,7 +21,7 @@ afterAll(() => opened.close());
 beforeEach(async () => void (ownerId = await addUser(opened.services)));
 
 let colour = 0;
-/** A picture of its own; with a day its camera wrote noon of it. */
+/** A picture of another colour each time; with a day it is a photo that was taken at noon of that day. */
 async function add(day?: string, owner = ownerId): Promise<string> {
   colour += 1;
   const plain = sharp({

@@ -143,7 +143,7 @@ interface Used {
   readonly wanted: OfferedWorkflow | undefined;
 }
 
-/** A model that a workflow is chosen for, or that none has, is told elsewhere. */
+/** Of a checkpoint only where its workflow takes any: else the choice of the workflow says whether it is here. */
 function listedLacks(chosen: readonly Chosen[], { workflow, wanted }: Used): readonly Lack[] {
   return chosen.flatMap(({ setting, name, value }): readonly Lack[] => {
     const takes = workflow?.params[setting] !== undefined;

@@ -71,7 +71,7 @@ function readStatus({ env, config }: Services, { isGuest }: Caller) {
 export const assistantRouter = t.router({
   status: memberProcedure.query(async ({ ctx }) => ({
     ...readStatus(ctx.services, ctx.caller),
-    /** Who would be sent the pictures of a question; null when they would be sent to nobody. */
+    /** The recipient of a question's pictures; null when no model is shown any. */
     picturesTo: await pictureRecipient(ctx.services),
   })),
   ask: memberProcedure.input(askSchema).mutation(({ ctx, input }) => {

@@ -145,7 +145,7 @@ test("each says its licence, the size of its files and the memory that it wants"
   const bare = builtInWorkflows()
     .filter(({ models }) => models.length === 0)
     .map(({ name }) => name);
-  // The second one takes any: nobody knows its licence or size.
+  // The second one takes any checkpoint, so that it cannot say a licence or a size.
   expect(bare).toEqual(["cpu_composite_no_model", "t2i_checkpoint"]);
   const incomplete = builtInWorkflows().filter(
     ({ models, licence, sizeGb = 0, vramGib }) =>
