@@ -6,6 +6,7 @@ import { directionOf } from "@atelier/server/locales";
 import { createCookie, readTheme, themeCookie } from "./client/cookies.ts";
 import { AppFrame } from "./frame/frame.tsx";
 import { Providers } from "./frame/providers.tsx";
+import { shownAtOnceScript } from "./frame/shown-at-once.ts";
 import { translatedScript } from "./frame/translated.ts";
 import { Words, wordsOf } from "./parts/words.tsx";
 import { firstKeysScript } from "./palette/first-keys.ts";
@@ -35,7 +36,7 @@ export default async function RootLayout({ children }: { readonly children: Reac
   const hasSession = session?.isEarlier === false;
   const hasFrame = session !== null || letsGuestsIn();
   // Always there, so that the browser never makes one, which would not run.
-  const script = { __html: translatedScript() + (hasFrame ? firstKeysScript() : "") };
+  const script = { __html: shownAtOnceScript + translatedScript() + (hasFrame ? firstKeysScript() : "") };
   return (
     <html lang={locale} dir={directionOf(locale)} data-theme={readTheme(jar.get(themeCookie)?.value)}>
       <body>

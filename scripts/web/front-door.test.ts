@@ -11,14 +11,18 @@ import {
 } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import path from "node:path";
-import { afterAll, beforeEach, expect, test, vi } from "vitest";
+import { afterAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { lengthHeader, refusedMethodHeader } from "../../server/platform/addresses.ts";
 import { arrivalMsOf, frontDoor, type FrontDoorEnv, isHandled } from "./front-door.ts";
 
 let env: FrontDoorEnv = {};
 
-/** A handler's file, which the framework sends in pieces; it packs some. */
-function sendFile({ url, method }: IncomingMessage, answer: ServerResponse): void {
+/** A handler's file, which the framework sends in pieces; it packs some. Or a page whose frame comes before what is in it. */
+function sendParts({ url, method }: IncomingMessage, answer: ServerResponse): void {
+  if (url === "/in-parts") {
+    answer.write("the frame, ");
+    return void server.once("rest", () => answer.end("the pictures"));
+  }
   answer.setHeader(lengthHeader, "11");
   if (url === "/packed") answer.setHeader("content-encoding", "gzip");
   if (method === "HEAD") return void answer.end();
@@ -32,7 +36,7 @@ const server: Server = createServer((incoming, answer) => {
   if (incoming.url?.endsWith("/read")) return void incoming.resume().once("end", () => answer.end("{}"));
   if (incoming.url !== "/") answer.setHeader("x-seen", `${incoming.method} ${incoming.url}`);
   if (incoming.url === "/absent") answer.statusCode = 404;
-  if (["/file", "/packed"].includes(incoming.url ?? "")) return sendFile(incoming, answer);
+  if (["/file", "/packed", "/in-parts"].includes(incoming.url ?? "")) return sendParts(incoming, answer);
   // A framework that sends a page's text in answer to HEAD, too.
   if (incoming.url === "/as-parts") answer.write("A page ");
   if (incoming.url?.startsWith("/as-")) answer.end("of two parts");
@@ -225,6 +229,40 @@ test("a body that takes too long ends its connection, that of an upload on a slo
     );
     await once(slow.socket, "close");
     expect(slow.received.join("")).toContain("HTTP/1.1 200 OK");
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("a page that is soon complete comes in one piece, and one that is not begins after 100 ms", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    const open = async (accept: string) => {
+      const socket = connect(port, "127.0.0.1").setEncoding("latin1");
+      const received: string[] = [];
+      socket.on("data", (part: string) => received.push(part));
+      onTestFinished(() => void socket.destroy());
+      const askPage = async () => {
+        socket.write(`GET /in-parts HTTP/1.1\r\n${own}\r\nAccept: ${accept}\r\n\r\n`);
+        await once(server, "request");
+      };
+      await askPage();
+      return { received, askPage };
+    };
+    const page = await open("text/html,*/*;q=0.8");
+    const other = await open("*/*");
+    await vi.waitFor(() => expect(other.received.join("")).toContain("the frame"));
+    expect(page.received).toEqual([]);
+    server.emit("rest");
+    await vi.waitFor(() => expect(page.received.join("")).toMatch(/the frame, [^]*the pictures/));
+    page.received.length = 0;
+    await page.askPage();
+    await ask({}, "/absent");
+    expect(page.received).toEqual([]);
+    vi.advanceTimersByTime(100);
+    await vi.waitFor(() => expect(page.received.join("")).toContain("the frame"));
+    server.emit("rest");
+    await vi.waitFor(() => expect(page.received.join("")).toContain("the pictures"));
   } finally {
     vi.useRealTimers();
   }

@@ -1,16 +1,16 @@
 import { Server, ServerResponse, type IncomingMessage } from "node:http";
-import { Duplex } from "node:stream";
+import type { Duplex } from "node:stream";
 // Not by the package's door: this file is loaded before Next, and into each of its helper processes.
-import { answerRaw, isUpgrade, pathOfTarget } from "../../server/platform/upgrades.ts";
+import { isUpgrade, pathOfTarget } from "../../server/platform/upgrades.ts";
 import {
   clientAddress,
   isInRanges,
   isKnownHost,
-  lengthHeader,
   parseRanges,
   refusedMethodHeader,
 } from "../../server/platform/addresses.ts";
 import { pictureLimits } from "../../server/platform/picture-limits.ts";
+import { answerServer, handedOn, keepLength, refuse, type Refusal, servePage } from "./answers.ts";
 
 /** The part of the environment that decides who may reach the studio. */
 export interface FrontDoorEnv {
@@ -57,11 +57,6 @@ function settleHeaders(request: IncomingMessage, proxies: ReturnType<typeof pars
   if (scheme) headers["x-forwarded-proto"] = scheme;
 }
 
-interface Refusal {
-  readonly status: 400 | 421;
-  readonly text: string;
-}
-
 const wrongTarget: Refusal = { status: 400, text: "The address of the request cannot be read.\n" };
 
 const unreadable: Refusal = { status: 400, text: "The path of this address is no text in UTF-8.\n" };
@@ -74,9 +69,6 @@ function isReadable(request: IncomingMessage): boolean {
     return false;
   }
 }
-
-/** What Next can hand on; of others its own server fails before any handler is asked. */
-const handedOn = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
 /** An address with scheme and host becomes a path, and its host is the request's. False for one of no web server. */
 function settleTarget(request: IncomingMessage): boolean {
@@ -124,71 +116,6 @@ export function isHandled(url: string, method = "GET"): boolean {
   const path = url.split("?", 1)[0] ?? "";
   // The development tools of Next have addresses of their own.
   return handlers.test(path) || (path === "/jobs" && method === "POST") || path.startsWith("/__nextjs");
-}
-
-function mustBeRead({ method, url = "" }: IncomingMessage): boolean {
-  return method !== "GET" && method !== "HEAD" && !isHandled(url, method);
-}
-
-/** As Node itself does in answer to HEAD: what is written goes nowhere, since it would stand before the connection's next answer. */
-function dropBody(answer: ServerResponse): void {
-  const end = answer.end.bind(answer);
-  const callbackOf = (args: readonly unknown[]) =>
-    args.find((arg): arg is () => void => typeof arg === "function");
-  answer.write = (...args: readonly unknown[]) => {
-    const written = callbackOf(args);
-    if (written) queueMicrotask(written);
-    return true;
-  };
-  answer.end = (...args: readonly unknown[]) => end(callbackOf(args));
-}
-
-/**
- * Pages and files are read alone. Next fails at other methods, or shows the page: so it is asked by HEAD whether there is such
- * an address, and the answer is 405, or 204 to OPTIONS, with what can be done.
- */
-function readAlone(request: IncomingMessage, answer: ServerResponse): void {
-  const { method } = request;
-  request.method = "HEAD";
-  dropBody(answer);
-  const writeHead = answer.writeHead.bind(answer);
-  answer.writeHead = (status: number) => {
-    const isThere = status !== 404 && status < 500;
-    for (const name of answer.getHeaderNames())
-      if (/^(content-|etag$|location$|x-next|link$|set-cookie$)/.test(name)) answer.removeHeader(name);
-    answer.setHeader("content-length", "0");
-    if (isThere) answer.setHeader("allow", "GET, HEAD, OPTIONS");
-    return writeHead(isThere ? (method === "OPTIONS" ? 204 : 405) : status);
-  };
-}
-
-/** Gives answers of handlers their length, by which browsers show how far a download is; what is packed on its way has another one. */
-function keepLength(answer: ServerResponse): void {
-  const writeHead = answer.writeHead.bind(answer);
-  answer.writeHead = (status: number, ...rest: readonly unknown[]) => {
-    const length = answer.getHeader(lengthHeader);
-    answer.removeHeader(lengthHeader);
-    if (length !== undefined && !answer.hasHeader("content-encoding"))
-      answer.setHeader("content-length", length);
-    return Reflect.apply(writeHead, answer, [status, ...rest]);
-  };
-}
-
-const ofServer = [...handedOn].join(", ");
-
-/** `OPTIONS *` asks about the server as a whole. */
-function answerServer(answer: ServerResponse): void {
-  answer.writeHead(204, { allow: ofServer, "cache-control": "no-store" });
-  answer.end();
-}
-
-function refuse(answer: unknown, { status, text }: Refusal): void {
-  if (answer instanceof ServerResponse) {
-    answer.writeHead(status, { "content-type": "text/plain; charset=utf-8", connection: "close" });
-    answer.end(text);
-  } else if (answer instanceof Duplex) {
-    answerRaw(answer, { status });
-  }
 }
 
 /** How long a request may take to arrive, as Node has it for all of them. */
@@ -250,7 +177,7 @@ export function frontDoor(env: FrontDoorEnv) {
       return false;
     }
     if (isHttps) answer.setHeader("Strict-Transport-Security", "max-age=31536000");
-    if (mustBeRead(request)) readAlone(request, answer);
+    if (!isHandled(request.url ?? "", request.method)) servePage(request, answer);
     return true;
   };
 }
