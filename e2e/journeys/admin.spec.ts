@@ -64,7 +64,7 @@ test("@all O4 an admin stops a job after being asked in place, and runs it again
   await orderNode(page, "Resume");
 });
 
-test("S1 an account that is no admin finds no way there, and is told so", async ({ page, browser }) => {
+test("@all S1 an account that is no admin finds no way there, and is told so", async ({ page, browser }) => {
   const first = await browser.newPage();
   await beAdmin(first);
   await first.close();

@@ -104,7 +104,7 @@ test("B6 pictures are given to a question, opened from the talk, and asked about
   await expect(page).toHaveURL(/\/assistant$/);
 });
 
-test("B1 conversations are found by what was said, named, pinned and saved, also as seen by another tab", async ({
+test("@all B1 conversations are found by what was said, named, pinned and saved, also as seen by another tab", async ({
   page,
   context,
 }) => {
@@ -192,7 +192,7 @@ test("B1 conversations are found by what was said, named, pinned and saved, also
   });
 });
 
-test("B1 a conversation begins though no further request of the page is answered", async ({ page }) => {
+test("@all B1 a conversation begins though no further request of the page is answered", async ({ page }) => {
   await beGuest(page);
   await page.goto("/assistant");
   const question = page.getByRole("textbox", { name: "Question" });
@@ -274,7 +274,7 @@ test("@all M2 what the user writes down is remembered, corrected and forgotten",
 test.describe("a lost answer", () => {
   test.use({ expectedError: /ERR_FAILED/ });
 
-  test("B1 a question whose answer was lost, and a second Enter, are one question", async ({ page }) => {
+  test("@all B1 a question whose answer was lost, and a second Enter, are one question", async ({ page }) => {
     await beGuest(page);
     await page.goto("/assistant");
     const question = page.getByRole("textbox", { name: "Question" });

@@ -15,7 +15,7 @@ test.use({ trace: "off" });
 
 const softly = expect.configure({ soft: true });
 
-test("WCAG 2.2 AA axe finds nothing on any page, light", async ({ page }) => {
+test("@all WCAG 2.2 AA axe finds nothing on any page, light", async ({ page }) => {
   test.slow();
   await page.emulateMedia({ colorScheme: "light" });
   for (const { address, landmark } of everyPage(await furnish(page))) {
@@ -71,7 +71,7 @@ test("WCAG 2.2 AA @all axe finds nothing on any page, dark; the keyboard alone r
 test.describe("an address that leads nowhere", () => {
   test.use({ expectedError: /status of 404/ });
 
-  test("WCAG 2.2 AA: axe finds nothing on the not-found page and on the empty pages of a guest", async ({
+  test("@all WCAG 2.2 AA: axe finds nothing on the not-found page and on the empty pages of a guest", async ({
     page,
   }) => {
     await page.goto("/nowhere");
@@ -85,7 +85,7 @@ test.describe("an address that leads nowhere", () => {
     expect.soft(await findBarriers(page)).toEqual([]);
   });
 
-  test("a wrong id in the address of a page is an address that leads nowhere", async ({ page }) => {
+  test("@all a wrong id in the address of a page is an address that leads nowhere", async ({ page }) => {
     for (const address of ["/edit/x", "/jobs/x", "/batches/x", "/boards/x"]) {
       await page.goto(address);
       await expect(page.getByRole("heading", { name: "Nothing hangs here", level: 2 })).toBeVisible();

@@ -6,7 +6,7 @@ import { keepMessage } from "../steps/keep-message.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
 
-test("boards are put in order by keys and by a drag, and stay so", async ({ page }) => {
+test("@all boards are put in order by keys and by a drag, and stay so", async ({ page }) => {
   await page.setViewportSize({ width: 1_440, height: 900 });
   await beGuest(page);
   await uploadSample(page, "coffee.png");

@@ -26,7 +26,7 @@ test("D6 E8 a running job is cancelled; trying again makes a new job that runs",
   await expect(page.getByText("It was cancelled.")).toBeVisible();
 });
 
-test("D6 without a job the page only says how to begin; filters that match nothing can be cleared", async ({
+test("@all D6 without a job the page only says how to begin; filters that match nothing can be cleared", async ({
   page,
 }) => {
   await beGuest(page);

@@ -186,7 +186,7 @@ test.describe("where pictures are missing", () => {
   });
 });
 
-test("@phone two pictures are compared on a phone, by fingers and in one bar", async ({ page }) => {
+test("@all @phone two pictures are compared on a phone, by fingers and in one bar", async ({ page }) => {
   await beGuest(page);
   const ids = [await uploadSample(page, "rocket.jpg"), await uploadSample(page, "coffee.png")];
   await page.goto(`/compare?ids=${ids.join(",")}`);

@@ -18,7 +18,7 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
   });
   test.afterAll(() => stop());
 
-  test("a prompt with choices, a list of one's own and a style shows what becomes of it, and a grid stands as a table", async ({
+  test("@all a prompt with choices, a list of one's own and a style shows what becomes of it, and a grid stands as a table", async ({
     page,
   }) => {
     await beGuest(page);
@@ -73,7 +73,7 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     await expect(viewer.getByText(/^ink drawing of a red hat, on a fox/)).toBeVisible();
   });
 
-  test("a checkpoint and a sampler of the server are chosen beside the prompt, and stand with the picture", async ({
+  test("@all a checkpoint and a sampler of the server are chosen beside the prompt, and stand with the picture", async ({
     page,
   }) => {
     await beGuest(page);

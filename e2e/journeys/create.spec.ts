@@ -115,7 +115,7 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     await driveSimulator(comfyPort, "release");
   });
 
-  test("a result that is downloaded with its settings fills Create as it was made", async ({
+  test("@all a result that is downloaded with its settings fills Create as it was made", async ({
     page,
   }, testInfo) => {
     await beGuest(page);

@@ -63,7 +63,7 @@ test("D1 pictures that are selected get the same steps in one order; one is left
     expect(await readPixel(page, job.outputs[0]?.imageId ?? "", 2, 2)).toEqual([0x5f, 0x8a, 0x6b, 255]);
 });
 
-test("D1 pictures of several sizes are cropped to one shape", async ({ page }) => {
+test("@all D1 pictures of several sizes are cropped to one shape", async ({ page }) => {
   await beGuest(page);
   await editAll(page, ["garment_tee.jpg", "rocket.jpg"]);
   const steps = page.getByRole("list", { name: "Steps" });

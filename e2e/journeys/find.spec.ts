@@ -52,7 +52,7 @@ test("A15 pictures are found in one line: operators and values are offered, chip
   await expect(picture("coffee")).toBeVisible();
 });
 
-test("a photo is found by the words in its file, and by those that its owner writes instead", async ({
+test("@all a photo is found by the words in its file, and by those that its owner writes instead", async ({
   page,
 }) => {
   await beGuest(page);
@@ -90,7 +90,7 @@ test("a photo is found by the words in its file, and by those that its owner wri
   await expect(rocket).toHaveCount(0);
 });
 
-test("any picture of the gallery is chosen for an outfit: by pages, the search, a board and keys", async ({
+test("@all any picture of the gallery is chosen for an outfit: by pages, the search, a board and keys", async ({
   page,
 }) => {
   await beGuest(page);

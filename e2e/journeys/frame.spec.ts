@@ -145,7 +145,9 @@ test("@all @phone the sections of the settings are a strip that stays in view an
   });
 });
 
-test("the sections of the settings come together, at the one that the address names", async ({ page }) => {
+test("@all the sections of the settings come together, at the one that the address names", async ({
+  page,
+}) => {
   await beUser(page);
   await page.addInitScript(() => {
     const moved: string[] = [];

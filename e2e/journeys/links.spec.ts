@@ -60,7 +60,7 @@ test("a picture is shared with a password, opened by a visitor without an accoun
   await stranger.close();
 });
 
-test("a link that a browser fetches ahead is visited when it is shown", async ({ page, browser }) => {
+test("@all a link that a browser fetches ahead is visited when it is shown", async ({ page, browser }) => {
   await beUser(page);
   const imageId = await uploadSample(page, "rocket.jpg");
   await page.goto(`/gallery?image=${imageId}`);

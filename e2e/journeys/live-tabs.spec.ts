@@ -9,7 +9,7 @@ const handoverMs = 2_000;
 /** A leading tab that is silent for so long loses the lead (app/live/tabs.ts). */
 const answerMs = 3_000;
 
-test("D7 eight tabs share one stream; when its tab closes another takes over within two seconds", async ({
+test("@all D7 eight tabs share one stream; when its tab closes another takes over within two seconds", async ({
   page: first,
   context,
 }) => {

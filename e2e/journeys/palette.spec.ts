@@ -100,7 +100,7 @@ test("by Ctrl+K and keys alone one goes to a page, makes a board, finds a pictur
   await expect(page.locator("html")).toHaveAttribute("data-theme", "dark");
 });
 
-test("what is typed right after Ctrl+K, before the palette is loaded, stands in its line", async ({
+test("@all what is typed right after Ctrl+K, before the palette is loaded, stands in its line", async ({
   page,
 }) => {
   await beGuest(page);

@@ -23,7 +23,7 @@ test("A5 @phone an outfit is changed on a phone", async ({ page }) => {
   await expect(page.getByRole("application", { name: "Picture to paint on" })).toBeVisible();
 });
 
-test("A5 @phone the tools of a prompt have one row, those that have no room in it are in a menu", async ({
+test("@all A5 @phone the tools of a prompt have one row, those that have no room in it are in a menu", async ({
   page,
 }) => {
   await beGuest(page);

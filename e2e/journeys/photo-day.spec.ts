@@ -3,7 +3,7 @@ import { findBarriers } from "../steps/find-barriers.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
 
-test("the day of a picture is changed by hand, a selection is shifted, and both are undone", async ({
+test("@all the day of a picture is changed by hand, a selection is shifted, and both are undone", async ({
   page,
 }) => {
   await beGuest(page);
@@ -50,7 +50,7 @@ test("the day of a picture is changed by hand, a selection is shifted, and both 
   await expect(page.getByRole("heading", { name: /^Yesterday/ })).toBeVisible();
 });
 
-test("a slideshow goes through the list, pauses by space, and ends with Escape above the viewer", async ({
+test("@all a slideshow goes through the list, pauses by space, and ends with Escape above the viewer", async ({
   page,
 }) => {
   await beGuest(page);

@@ -289,7 +289,7 @@ test.describe("with a ComfyUI server (SIMULATOR)", () => {
     await expect(seed).toHaveValue("41");
   });
 
-  test("D2 things are selected by click, by a box and by words with the mouse, by a box from the keyboard too", async ({
+  test("@all D2 things are selected by click, by a box and by words with the mouse, by a box from the keyboard too", async ({
     page,
   }) => {
     const on = await openEditor(page);

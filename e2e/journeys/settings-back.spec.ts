@@ -8,7 +8,7 @@ import { keepMessage } from "../steps/keep-message.ts";
 import { samplePath } from "../steps/samples.ts";
 import { expect, test } from "../test.ts";
 
-test("a picture of another program fills Create, and what differs here is said first", async ({
+test("@all a picture of another program fills Create, and what differs here is said first", async ({
   page,
 }, testInfo) => {
   await beGuest(page);

@@ -1,6 +1,6 @@
 import { expect, test } from "../test.ts";
 
-test("look.md: the chosen look is kept over a reload, from the first byte", async ({ page }) => {
+test("@all look.md: the chosen look is kept over a reload, from the first byte", async ({ page }) => {
   await page.emulateMedia({ colorScheme: "light" });
   await page.goto("/settings");
   const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);

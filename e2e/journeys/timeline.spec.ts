@@ -23,7 +23,7 @@ const nameOf = (month: string) =>
 const dayOf = (month: string) => new RegExp(`${nameOf(month)} \\d+, ${month.slice(0, 4)}`);
 const wholeMonth = (month: string) => new RegExp(`^${nameOf(month)} ${month.slice(0, 4)}, \\d+`);
 
-test("P9 a click and keys on the timeline lead to any month, and what is chosen stays chosen", async ({
+test("@all P9 a click and keys on the timeline lead to any month, and what is chosen stays chosen", async ({
   page,
 }) => {
   await beGuest(page);

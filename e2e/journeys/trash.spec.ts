@@ -42,7 +42,9 @@ test("@all deleted pictures are seen in the trash, restored, deleted for good af
   await expect(tile("chelsea")).toHaveCount(0);
 });
 
-test("of a stack in the trash one picture is chosen, and restored or deleted, alone", async ({ page }) => {
+test("@all of a stack in the trash one picture is chosen, and restored or deleted, alone", async ({
+  page,
+}) => {
   await beGuest(page);
   const uprightId = await uploadSample(page, "rocket.jpg", 96);
   await page.goto("/gallery");

@@ -4,7 +4,7 @@ import { readSize } from "../steps/read-size.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
 
-test("pictures are turned by key, in the viewer and as a selection, with undo, and keep their stars and their place", async ({
+test("@all pictures are turned by key, in the viewer and as a selection, with undo, and keep their stars and their place", async ({
   page,
 }) => {
   await beGuest(page);
@@ -76,7 +76,7 @@ test.describe("many", () => {
   // The first part is too large for a guest.
   test.use({ expectedError: /status of 429/ });
 
-  test("more pictures than a guest may have open jobs are turned part after part, and one Undo takes all of it back", async ({
+  test("@all more pictures than a guest may have open jobs are turned part after part, and one Undo takes all of it back", async ({
     page,
   }) => {
     await beGuest(page);

@@ -11,7 +11,7 @@ import { expect, test } from "../test.ts";
 
 test.use({ expectedError: /status of 40[13]/ });
 
-test("S1 D9 an admin limits, suspends, lets in again and deletes a user, who sees each at once", async ({
+test("@all S1 D9 an admin limits, suspends, lets in again and deletes a user, who sees each at once", async ({
   page,
   browser,
 }) => {
@@ -66,7 +66,7 @@ test("S1 D9 an admin limits, suspends, lets in again and deletes a user, who see
   await admin.context().close();
 });
 
-test("S1 an account whose session ended while no page was open signs in again, a guest goes on as a new one", async ({
+test("@all S1 an account whose session ended while no page was open signs in again, a guest goes on as a new one", async ({
   page,
   baseURL,
 }) => {

@@ -119,7 +119,7 @@ test("the viewer shows each pixel of a picture and more: double click, wheel, dr
   }).toPass();
 });
 
-test("@phone two fingers enlarge a picture of the viewer, then one moves it and does not leave it, until it is whole", async ({
+test("@all @phone two fingers enlarge a picture of the viewer, then one moves it and does not leave it, until it is whole", async ({
   page,
 }) => {
   const { viewer, picture, whole } = await openGallery(page);

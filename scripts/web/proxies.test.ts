@@ -1,3 +1,4 @@
+// @module-tag all
 import { once } from "node:events";
 import { Agent, type IncomingMessage, request as requestPlain } from "node:http";
 import { connect as connectHttp2 } from "node:http2";

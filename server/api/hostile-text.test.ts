@@ -1,3 +1,4 @@
+// @module-tag all
 import { gzipSync } from "node:zlib";
 import {
   createTestServices,

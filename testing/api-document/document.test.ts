@@ -1,3 +1,4 @@
+// @module-tag all
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import fc from "fast-check";

@@ -1,3 +1,4 @@
+// @module-tag all
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { inAll } from "@atelier/testing/cases";

@@ -1,3 +1,4 @@
+// @module-tag all
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterEach, expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag all
 import { expect, test } from "vitest";
 import { createBells, createHints } from "@atelier/server/queue";
 import { openLine } from "../network/index.ts";
