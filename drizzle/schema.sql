@@ -261,6 +261,14 @@ create table client_users (
   constraint client_users_name_unique UNIQUE (name)
 );
 
+create table clock_stretches (
+  id uuid default gen_random_uuid() not null,
+  began_at timestamp(3) with time zone not null,
+  seen_at timestamp(3) with time zone not null,
+  missed_ms bigint not null,
+  constraint clock_stretches_pkey PRIMARY KEY (id)
+);
+
 create table consents (
   id uuid not null,
   owner_id text not null,

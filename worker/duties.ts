@@ -26,7 +26,7 @@ import {
   pruneSignIns,
   readAwaitedNeeds,
 } from "@atelier/server/jobs";
-import { doDuties, type Duty, pruneTurns } from "@atelier/server/leases";
+import { clockDuty, doDuties, type Duty, pruneTurns } from "@atelier/server/leases";
 import { rollUp } from "@atelier/server/monitoring";
 import { pruneEnded, pruneNeeds, pruneOffers } from "@atelier/server/nodes";
 import { pruneAttempts, sumPastDays } from "@atelier/server/providers";
@@ -87,6 +87,8 @@ export function startDuties(services: Services): Pick<Loop, "stop"> {
   const { signal } = stopped;
   const loops = [
     startLoop(services.log, "duties", () => doDuties(services, duties, { signal })),
+    // What takes long among the others would keep it from looking.
+    startLoop(services.log, "clock", () => doDuties(services, [clockDuty], { signal })),
     startLoop(services.log, "store", async () => {
       await sweepTempFolders(services.env, tempFolderMs(services.config));
       await doDuties(services, [orphanDuty(services)], { signal });

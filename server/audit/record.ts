@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { ago, type Db, schema, type Tx } from "../db/index.ts";
+import { type Db, schema, surelyAgo, type Tx } from "../db/index.ts";
 import { type Config, currentRequestId, currentSender, isId, newId } from "../platform/index.ts";
 import type { AuditKind } from "./kinds.ts";
 
@@ -87,7 +87,7 @@ export async function pruneAudit({
     const { count } = await db.transaction(async (tx) => {
       // The trigger lets go of what is older than this alone.
       await tx.execute(sql`select set_config('atelier.audit_before',
-        (${ago(config.retention.auditMs)})::text, true)`);
+        (${surelyAgo(config.retention.auditMs)})::text, true)`);
       return tx.execute(sql`delete from ${auditEntries} where id = any(array(
         select id from ${auditEntries} where at < current_setting('atelier.audit_before')::timestamptz
           and at < now() - interval '30 days' order by at limit ${batchRows}))`);

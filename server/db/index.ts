@@ -20,7 +20,7 @@ export { lockTopic } from "./lock-topic.ts";
 export { rowReader } from "./row-reader.ts";
 export { countProcesses } from "./processes.ts";
 export { sessionLimits } from "./session.ts";
-export { ago, duration, fromNow } from "./time.ts";
+export { ago, duration, fromNow, missedSince, surelyAgo, unseenMs } from "./time.ts";
 export { appliedMigrations, knownMigrations, migrate, migrateTo } from "./migrate.ts";
 export { type Load, type Snapshot, type TableShape, withLoad, withSnapshot } from "./copy.ts";
 export * as schema from "./schema/index.ts";

@@ -1,4 +1,5 @@
-import { type SQL, sql } from "drizzle-orm";
+import { type SQL, sql, type SQLWrapper } from "drizzle-orm";
+import { clockStretches } from "./schema/index.ts";
 
 /** SQL: a length of time. */
 export const duration = (ms: number | SQL): SQL => sql`${ms} * interval '1 millisecond'`;
@@ -12,3 +13,17 @@ export const ago = (ms: number): SQL => sql`now() - ${duration(ms)}`;
  */
 export const fromNow = (ms: number): SQL =>
   sql`date_trunc('milliseconds', clock_timestamp() + ${duration(sql`${ms}::float8`)})`;
+
+/** Workers look at the clock each half minute; what they did not see for longer has passed without them, or never. */
+export const unseenMs = 300_000;
+
+/** SQL: the longest time since then that no worker saw pass, as an interval: none ran, or the clock was set ahead. */
+export const missedSince = (at: SQLWrapper): SQL => sql`(select greatest(interval '0',
+  ${duration(sql`max(missed_ms) filter (where began_at > ${at})`)},
+  case when max(seen_at) < clock_timestamp() - ${duration(unseenMs)} then clock_timestamp() - max(seen_at) end) from ${clockStretches})`;
+
+/** SQL: as `ago`, for what cannot be undone: a clock that is set ahead makes nothing older. */
+export const surelyAgo = (ms: number | SQL): SQL => {
+  const then = sql`(now() - ${duration(ms)})`;
+  return sql`(${then} - ${missedSince(then)})`;
+};

@@ -15,12 +15,13 @@ import {
   purgeDeleted,
   purgeImages,
   removeImages,
+  restoreImages,
   sweepOrphanObjects,
   orphanDuty,
   orphanTurn,
 } from "./index.ts";
 
-const { images, jobInputs, jobOutputs, jobs } = schema;
+const { clockStretches, images, jobInputs, jobOutputs, jobs } = schema;
 
 let opened: TestServices;
 let ownerId: string;
@@ -84,6 +85,21 @@ test("A15 the purge removes what was deleted long ago, rows and objects, and not
   expect(await purgeDeleted(opened.services)).toBe(1);
   await expectLeft(kept, justDeleted);
   expect(await purgeDeleted(opened.services)).toBe(0);
+});
+
+test("A15 a clock of the database that is set ahead purges nothing early, and what is kept can be restored", async () => {
+  const { services } = opened;
+  const id = await addImage();
+  await removeLongAgo(id);
+  const [day, ago] = [86_400_000, (days: number) => sql`now() - ${days} * interval '1 day'`];
+  const seen = { beganAt: ago(2), seenAt: ago(0), missedMs: 29 * day };
+  await services.db.insert(clockStretches).values(seen);
+  expect(await purgeDeleted(services)).toBe(0);
+  expect(await restoreImages(services, { ownerId, ids: [id] })).toEqual([id]);
+  await removeLongAgo(id);
+  // It was there before the picture was deleted.
+  await services.db.update(clockStretches).set({ beganAt: ago(32) });
+  expect(await purgeDeleted(services)).toBe(1);
 });
 
 test.each(["pending", "queued", "waiting_for_engine", "processing"] as const)(

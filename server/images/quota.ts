@@ -1,5 +1,5 @@
 import { and, count, eq, gt, isNull, or, sql, type SQL } from "drizzle-orm";
-import { type Db, lockTopic, schema, type Tx } from "../db/index.ts";
+import { type Db, lockTopic, schema, surelyAgo, type Tx } from "../db/index.ts";
 import { AppError, type Config, keptBy } from "../platform/index.ts";
 import type { Services } from "../services.ts";
 import type { IngestInput } from "./image.ts";
@@ -136,8 +136,9 @@ export async function readTrashMs(db: Db, config: Config, ownerId: string): Prom
 /** SQL expression: since when a row of `images` must have been deleted to be restorable; masks go as early as a guest's pictures. */
 export function restorableSince(config: Config): SQL {
   const isShort = sql`${images.role} = 'mask' or (select is_anonymous from ${users} where id = ${images.ownerId})`;
-  return sql`(now() - case when ${isShort} then ${trashMsOf(config, true)}::float8 else ${trashMsOf(config, false)}::float8 end
-    * interval '1 millisecond')`;
+  return surelyAgo(
+    sql`case when ${isShort} then ${trashMsOf(config, true)}::float8 else ${trashMsOf(config, false)}::float8 end`,
+  );
 }
 
 async function readKept(db: Db | Tx, config: Config, ownerId: string): Promise<Kept> {

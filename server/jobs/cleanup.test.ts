@@ -90,6 +90,18 @@ describe("expire guests", () => {
     expect(await expireGuests(services)).toEqual([busy.userId]);
   });
 
+  test("nobody goes early because the clock of the database was set ahead", async () => {
+    const { services } = opened;
+    const guest = await addVisitor(true, { madeDays: 50, visitDays: 40 });
+    await guest.end();
+    const seen = { beganAt: daysAgo(60), seenAt: daysAgo(40), missedMs: 0 };
+    await services.db.insert(schema.clockStretches).values(seen);
+    expect(await expireGuests(services)).toEqual([]);
+    await services.db.update(schema.clockStretches).set({ seenAt: daysAgo(0) });
+    expect(await expireGuests(services)).toEqual([guest.userId]);
+    await services.db.delete(schema.clockStretches);
+  });
+
   test("twenty passes at once remove a guest once, and none of them fails", async () => {
     const gone = await addVisitor(true);
     await gone.end();

@@ -1,5 +1,14 @@
 import { and, eq, gt, inArray, not, sql, type SQL } from "drizzle-orm";
-import { ago, deleteInBatches, duration, finalStatuses, openStatuses, schema, type Tx } from "../db/index.ts";
+import {
+  ago,
+  deleteInBatches,
+  duration,
+  finalStatuses,
+  openStatuses,
+  schema,
+  surelyAgo,
+  type Tx,
+} from "../db/index.ts";
 import { deleteUnusedRows, discardObjects, lockRows } from "../images/index.ts";
 import { keepFigures } from "../monitoring/index.ts";
 import { AppError, type Config } from "../platform/index.ts";
@@ -35,7 +44,7 @@ async function readDue({ db, config }: Services, after: string | null): Promise<
       and (${after}::uuid is null or ${jobs.id} > ${after}::uuid) and (
       ${jobs.ackedAt} is not null
       or ${jobs.answeredAt} < ${ago(ephemeralAfterAnswerMs)}
-      or ${jobs.endedAt} < ${ago(ephemeralMaxMs)})`)
+      or ${jobs.endedAt} < ${surelyAgo(ephemeralMaxMs)})`)
     .orderBy(jobs.id)
     .limit(pageSize);
   return due.map(({ id }) => id);
@@ -180,8 +189,8 @@ export async function pruneEvents({ db, config }: Pick<Services, "db" | "config"
 /** Removes idempotency keys after `config.retention.keysMs`. */
 export async function pruneKeys({ db, config }: Pick<Services, "db" | "config">): Promise<void> {
   const { idempotencyKeys } = schema;
-  const age = duration(config.retention.keysMs);
-  await deleteInBatches(db, idempotencyKeys, sql`${idempotencyKeys.createdAt} < now() - ${age}`);
+  const isOld = sql`${idempotencyKeys.createdAt} < ${surelyAgo(config.retention.keysMs)}`;
+  await deleteInBatches(db, idempotencyKeys, isOld);
 }
 
 /** Longer than any window of the sign-in limits. */
@@ -236,7 +245,7 @@ async function tryRemoveGuest(services: Services, id: string): Promise<boolean> 
 
 /** SQL condition. `updated_at` shows the last visit, since a session in use is renewed once a day. */
 function isExpired({ retention }: Config): SQL {
-  const since = ago(retention.guestMs);
+  const since = surelyAgo(retention.guestMs);
   return sql`${users.isAnonymous} and ${users.createdAt} < ${since}
     and not exists (select 1 from ${sessions} s where s.user_id = ${users.id} and s.updated_at >= ${since})
     and not exists (select 1 from ${jobs} j where j.owner_id = ${users.id} and j.status in ${[...openStatuses]})`;

@@ -86,6 +86,19 @@ describe("what has waited stays in the own line", () => {
     expect(await swept(await addWaiting(request, waited))).toBe(home);
   });
 
+  test("when only the clock of the database went on, and goes once it has waited since", async () => {
+    const { clockStretches } = schema;
+    const ago = (minutes: number) => sql`now() - ${minutes} * interval '1 minute'`;
+    const id = await addWaiting({}, { forS: 1_800 });
+    await scene.services.db
+      .insert(clockStretches)
+      .values({ beganAt: ago(20), seenAt: ago(0), missedMs: 1_795_000 });
+    expect(await swept(id)).toBe(home);
+    await scene.services.db.update(clockStretches).set({ missedMs: 600_000 });
+    expect(await swept(id)).toBe("cloud on cloud");
+    await scene.services.db.delete(clockStretches);
+  });
+
   test.each(["own_only", "cheapest"] as const satisfies CloudPolicy[])(
     "with the policy %s",
     async (policy) => {

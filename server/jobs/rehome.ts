@@ -1,5 +1,5 @@
 import { sql, type SQL } from "drizzle-orm";
-import { type Asked, type PlacedBecause, schema } from "../db/index.ts";
+import { type Asked, missedSince, type PlacedBecause, schema } from "../db/index.ts";
 import { cloudEngine, cloudQueue } from "../engines.ts";
 import { isActive } from "../nodes/index.ts";
 import { isAppError, keptBy } from "../platform/index.ts";
@@ -135,7 +135,8 @@ const lastLookOf = keptBy((_db: Services["db"]) => ({ afterId: firstId }));
 export async function placeWaiting(services: Services): Promise<void> {
   const { jobs, nodes, nodeQueues, users } = schema;
   const { db, config } = services;
-  const limit = sql`interval '1 second' * ${config.cloud.overflowAfterS}`;
+  // A clock that is set ahead sends no job to a provider.
+  const limit = sql`(interval '1 second' * ${config.cloud.overflowAfterS} + ${missedSince(jobs.createdAt)})`;
   const asked = sql`${jobs.placement} -> 'asked'`;
   const look = lastLookOf(db);
   const rows = await db.execute<Record<string, unknown>>(sql`

@@ -19,6 +19,7 @@
  * only saves the wait: a process that dies releases nothing, so work under a lease must be safe to do twice.
  */
 
+export { clockDuty } from "./clock.ts";
 export { doDuties, type Duty, inTurn } from "./duties.ts";
 export { isFree, isHeldBy, newToken, persist, whileHeld } from "./lease.ts";
 export {

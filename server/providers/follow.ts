@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { type Db, duration, fromNow, schema } from "../db/index.ts";
+import { type Db, duration, fromNow, missedSince, schema } from "../db/index.ts";
 import { isFree, isHeldBy, newToken } from "../leases/index.ts";
 import { isLiveNode, isOrphaned, isPresent } from "../nodes/index.ts";
 import type { Config } from "../platform/index.ts";
@@ -13,7 +13,7 @@ import { acceptAttempt } from "./life.ts";
 
 const { providerAttempts } = schema;
 
-/** An attempt that has to be asked about; the times are judged by the database's clock. */
+/** An attempt that has to be asked about; the times are judged by the database's clock, without what no worker saw pass. */
 export interface DueAttempt extends Attempt {
   /** Of the request that submitted the job. */
   readonly requestId: string | null;
@@ -33,19 +33,17 @@ interface Follower {
   readonly limit: number;
 }
 
-/** No pause between two looks is as long: what lies further ahead was written before the clock of the database was set back. */
-const longPauseMs = ({ cloud }: Config) => Math.max(3_600_000, 2_000 * cloud.maxPollS);
-
 /**
  * Takes the attempts that have to be asked about: those that are due, and those whose job has a cancel request. Each goes
  * to one process, until that postpones or ends it, or its node is lost.
  */
 export async function takeDueAttempts(
-  { db, config }: { readonly db: Db; readonly config: Config },
+  { db }: { readonly db: Db },
   { nodeId, keyIds, heldIds = [], limit }: Follower,
 ): Promise<DueAttempt[]> {
   if (keyIds.length === 0) return [];
   const { jobs } = schema;
+  const lived = sql`(clock_timestamp() - ${missedSince(sql`created_at`)})`;
   const isOther = heldIds.length === 0 ? sql`true` : sql`a.id not in ${[...heldIds]}`;
   const rows = await db.execute<Record<string, unknown>>(sql`
     update ${providerAttempts} set finish_token = ${newToken()}, node_id = ${nodeId},
@@ -55,13 +53,13 @@ export async function takeDueAttempts(
       where a.state in ('unknown', 'accepted') and a.key_id in ${[...keyIds]} and ${isOther}
         and (${isFree({ until: sql`a.finish_until` })}
           or ${isOrphaned(sql`a.node_id`)} or a.node_id = ${nodeId})
-        and (a.next_poll_at <= clock_timestamp() or a.next_poll_at > ${fromNow(longPauseMs(config))} or exists (select 1 from ${jobs} j
+        and (a.next_poll_at <= clock_timestamp() or exists (select 1 from ${jobs} j
           where j.provider_attempt_id = a.id and j.status = 'processing' and j.cancel_requested_at is not null))
       order by a.next_poll_at limit ${limit} for update skip locked)
     returning *, (select j.request_id from ${jobs} j where j.id = ${providerAttempts.jobId}) as request_id,
-      coalesce(deadline_at < clock_timestamp(), false) as is_overdue,
-      (extract(epoch from clock_timestamp() - created_at) * 1000)::float8 as age_ms,
-      (extract(epoch from clock_timestamp() - coalesce(accepted_at, created_at)) * 1000)::float8 as accepted_ms`);
+      coalesce(deadline_at < ${lived}, false) as is_overdue,
+      (extract(epoch from ${lived} - created_at) * 1000)::float8 as age_ms,
+      (extract(epoch from ${lived} - coalesce(accepted_at, created_at)) * 1000)::float8 as accepted_ms`);
   return rows.map((row) => ({
     ...attemptFromRow(row),
     requestId: typeof row["request_id"] === "string" ? row["request_id"] : null,
@@ -101,7 +99,7 @@ export async function takeUnheldAttempts({ db }: { readonly db: Db }): Promise<A
       finish_until = ${fromNow(attemptHoldMs)}
     where id in (
       select a.id from ${providerAttempts} a where ${hasNoHolder} and ${isFree({ until: sql`a.finish_until` })}
-        and a.deadline_at < clock_timestamp() - ${unheldFor}
+        and a.deadline_at < clock_timestamp() - ${unheldFor} - ${missedSince(sql`a.created_at`)}
         and not exists (select from ${schema.nodes} n where n.seen_at > now() - ${unheldFor} and ${holdsItsKey})
         and exists (select from ${schema.nodes} n where ${isLiveNode} and n.started_at < now() - ${startWithin})
       for update skip locked)

@@ -3,6 +3,7 @@ import path from "node:path";
 import type { AddressInfo } from "node:net";
 import { schema } from "@atelier/server/db";
 import { endCall, readJob } from "@atelier/server/jobs";
+import { clockDuty } from "@atelier/server/leases";
 import { AppError, newId, parseConfig } from "@atelier/server/platform";
 import {
   attemptsOf,
@@ -19,7 +20,7 @@ import { whileCut } from "@atelier/testing/postgres";
 import { captureLog, createTestServices, type TestServices } from "@atelier/testing/services";
 import { listObjects } from "@atelier/server/storage";
 import { eq, sql } from "drizzle-orm";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { startFollowing } from "./follow.ts";
 
 let opened: TestServices;
@@ -510,19 +511,33 @@ test("the lines of a look carry the id of the request that submitted the job", a
   expect(told.map(({ requestId = null }) => requestId)).toEqual(ids);
 });
 
-test("E7 a run that was put off before the clock was set back is asked about at once, while its picture is kept", async () => {
+test("E7 a clock of the database that is set ahead by hours makes no run overdue; time that was seen to pass does", async () => {
   const { services } = opened;
-  const { keyId, nodeId } = await acceptedJob();
-  const take = () => takeDueAttempts(services, { nodeId, keyIds: [keyId], limit: 1 });
-  const putOff = (minutes: number) =>
-    services.db
+  const { clockStretches } = schema;
+  onTestFinished(async () => void (await services.db.delete(clockStretches)));
+  const overdue = async (seen: { readonly beganH: number; readonly seenH: number }) => {
+    const ago = (hours: number) => new Date(Date.now() - hours * 3_600_000);
+    const { keyId, nodeId } = await acceptedJob({ createdAt: ago(6), acceptedAt: ago(6), isOverdue: true });
+    await services.db
       .update(schema.providerAttempts)
-      .set({ nextPollAt: sql`clock_timestamp() + ${minutes} * interval '1 minute'` })
+      .set({ deadlineAt: ago(5) })
       .where(eq(schema.providerAttempts.keyId, keyId));
-  await putOff(30);
-  expect(await take()).toEqual([]);
-  await putOff(120);
-  expect(await take()).toHaveLength(1);
+    await services.db.delete(clockStretches);
+    await services.db
+      .insert(clockStretches)
+      .values({ beganAt: ago(seen.beganH), seenAt: ago(seen.seenH), missedMs: 0 });
+    const look = async () => {
+      const [due] = await takeDueAttempts(services, { nodeId, keyIds: [keyId], limit: 1 });
+      return due && { isOverdue: due.isOverdue, hours: Math.round(due.ageMs / 3_600_000) };
+    };
+    const first = await look();
+    await clockDuty.run(services, AbortSignal.timeout(60_000));
+    return [first, await look()];
+  };
+  const young = { isOverdue: false, hours: 0 };
+  expect(await overdue({ beganH: 100, seenH: 6 })).toEqual([young, young]);
+  const old = { isOverdue: true, hours: 6 };
+  expect(await overdue({ beganH: 100, seenH: 0 })).toEqual([old, old]);
 });
 
 test("E7 a late follower ends nothing that another process follows by now", async () => {

@@ -1,5 +1,5 @@
 import { sql } from "drizzle-orm";
-import { boolean, check, integer, jsonb, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
+import { bigint, boolean, check, integer, jsonb, pgTable, text, timestamp, uuid } from "drizzle-orm/pg-core";
 
 /** One line for each thing that was tried. */
 export interface Checkup {
@@ -60,6 +60,18 @@ export const turns = pgTable("turns", {
   /** Of the last failure, be it over or not. */
   error: text("error"),
   failedAt: at("failed_at"),
+});
+
+/**
+ * Stretches of time in which a worker saw the clock of the database go on; the newest goes on now. Between two of them nothing ran, or
+ * the clock was set ahead, which nothing can tell apart: what may not come too early counts none of it (`missedSince`).
+ */
+export const clockStretches = pgTable("clock_stretches", {
+  id: uuid("id").primaryKey().defaultRandom(),
+  beganAt: at("began_at").notNull(),
+  seenAt: at("seen_at").notNull(),
+  /** Between the stretch before and this one. */
+  missedMs: bigint("missed_ms", { mode: "number" }).notNull(),
 });
 
 /**
