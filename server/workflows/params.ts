@@ -56,7 +56,7 @@ export const listedParams = {
   checkpoint: listedSchema
     .optional()
     .describe(
-      "The file of a checkpoint as the servers list it, for a workflow that takes one. Without a named workflow one is chosen that does.",
+      "The file of a checkpoint as the servers list it (`GET /api/v1/workflows/{name}/choices`), for a workflow that takes one. Without a named workflow one is chosen that does.",
     ),
   sampler: listedSchema
     .optional()

@@ -96,6 +96,7 @@ const cases: Readonly<Record<string, Case>> = {
   listDeliveries: {},
   redeliver: {},
   listWorkflows: {},
+  listWorkflowChoices: {},
   exportAccount: {},
   getOwnKey: {},
   getScaling: {},
@@ -165,7 +166,8 @@ async function call(
     .replace("{imageId}", owner.imageId)
     .replace("{userId}", "nobody")
     .replace("{sessionId}", "nobody")
-    .replace("{sha256}", "0".repeat(64));
+    .replace("{sha256}", "0".repeat(64))
+    .replace("{name}", "t2i_sdxl");
   const url = `${testOrigin}/api/v1${path}`;
   const all = new Headers(headers);
   // Answers name their request, and are compared.

@@ -25,7 +25,7 @@ import { sharedBoardRoutes } from "./shared-boards.ts";
 import { withoutBody } from "./streams.ts";
 import { identifyRoute } from "./identify.ts";
 import { imageRoutes } from "./images.ts";
-import { jobBundleRoute, jobEventsRoute, listWorkflows } from "./job-files.ts";
+import { jobBundleRoute, jobEventsRoute, listWorkflowChoices, listWorkflows } from "./job-files.ts";
 import { jobRoutes } from "./jobs.ts";
 import { duplicateRoutes } from "./duplicates.ts";
 import { scalingRoute } from "./metrics.ts";
@@ -52,6 +52,7 @@ export const httpRoutes: readonly HttpRoute[] = [
   ...linkRoutes,
   ...webhookRoutes,
   listWorkflows,
+  listWorkflowChoices,
   exportRoute,
   ownKeyRoute,
   scalingRoute,

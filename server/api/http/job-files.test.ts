@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { Readable } from "node:stream";
+import { addNode, addServer } from "@atelier/testing/jobs";
 import {
   createTestServices,
   openOwner,
@@ -248,4 +249,31 @@ test("a zip whose reader stands still ends after its time, and one that is read 
   } finally {
     vi.useRealTimers();
   }
+});
+
+test("what a job may name of files, samplers and schedulers is listed for a workflow, and for no other name", async () => {
+  const { services } = fixture;
+  const needs = ["comfyui/t2i_checkpoint"] as const;
+  const nodeId = await addNode(services, { queue: "gpu-high", needs: [...needs] });
+  const lists = {
+    "CheckpointLoaderSimple.ckpt_name": ["b.safetensors", "a.safetensors"],
+    "KSampler.sampler_name": ["euler", "ddim"],
+  };
+  await addServer(services, { nodeId, url: "http://a:1", needs: [...needs], lists });
+  const headers = { authorization: `Bearer ${owner.apiKey}` };
+  const choicesOf = async (name: string) => {
+    const response = await app.fetch(
+      new Request(`${testOrigin}/api/v1/workflows/${name}/choices`, { headers }),
+    );
+    return [response.status, await response.json()];
+  };
+  expect(await choicesOf("t2i_checkpoint")).toEqual([
+    200,
+    { checkpoint: ["a.safetensors", "b.safetensors"], loras: [], sampler: ["euler", "ddim"], scheduler: [] },
+  ]);
+  // No server runs it.
+  expect(await choicesOf("t2i_sdxl")).toEqual([200, { loras: [], sampler: [], scheduler: [] }]);
+  expect(await choicesOf("upscale_model")).toEqual([200, {}]);
+  for (const name of ["none", "cloud", "T2I_SDXL", "a.b"])
+    expect(await choicesOf(name)).toEqual([404, expect.objectContaining({ code: "not_found" })]);
 });

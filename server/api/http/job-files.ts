@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { jobKinds } from "../../engines.ts";
 import { get, noteAnswer, openBundle, streamEvents } from "../../jobs/index.ts";
-import { places } from "../../platform/index.ts";
-import { offeredWorkflows } from "../../scheduling/index.ts";
+import { AppError, places } from "../../platform/index.ts";
+import { findWorkflow, offeredWorkflows, readListedNames } from "../../scheduling/index.ts";
 import { streamTimesOf } from "../requests.ts";
 import { defineRoute } from "./route.ts";
 import { answerEvents, isStillCaller, servedStream, zipStream } from "./streams.ts";
@@ -65,6 +65,32 @@ export const listWorkflows = defineRoute({
     const offered = await offeredWorkflows(services.db, services.config);
     // Parsed, so that undeclared fields are not sent.
     return Response.json({ items: offered.map((workflow) => workflowSchema.parse(workflow)) });
+  },
+});
+
+const namesSchema = z.array(z.string()).readonly().optional();
+
+/** Each is there when the workflow takes it. */
+const choicesSchema = z.object({
+  checkpoint: namesSchema.describe("Files, by the alphabet"),
+  loras: namesSchema.describe("Files, by the alphabet"),
+  sampler: namesSchema.describe("In the order of the servers"),
+  scheduler: namesSchema.describe("In the order of the servers"),
+}) satisfies z.ZodType<Awaited<ReturnType<typeof readListedNames>>>;
+
+export const listWorkflowChoices = defineRoute({
+  method: "get",
+  path: "/workflows/{name}/choices",
+  operationId: "listWorkflowChoices",
+  summary: "List the checkpoints, LoRAs, samplers and schedulers that a job of a workflow may name",
+  description:
+    "What the servers list that can run the workflow, all of them together, as `params` of `POST /api/v1/jobs` take it. A server that was seen within a day counts. A list is empty while no server has any; one of `checkpoint`, `loras`, `sampler` and `scheduler` that the workflow does not take is missing. Models of providers take none.",
+  tag: "jobs",
+  params: z.object({ name: z.string() }),
+  responses: { 200: { description: "The lists", schema: choicesSchema } },
+  async handle({ services: { db }, params: { name } }) {
+    if ((await findWorkflow(db, name)) === null) throw new AppError("not_found");
+    return Response.json(choicesSchema.parse(await readListedNames(db, name)));
   },
 });
 
