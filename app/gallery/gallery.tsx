@@ -2,7 +2,9 @@
 import { Upload } from "lucide-react";
 import { useTranslations } from "next-intl";
 import Link from "next/link";
+import { useEffect } from "react";
 import { useFailureToast } from "../ui/failures.ts";
+import { searchOf, useBoards } from "../client/boards.ts";
 import { retryLoad } from "../client/queries.ts";
 import { useSearchFilter } from "../parts/filters.tsx";
 import { LoadFailed, PageHeader } from "../parts/page-parts.tsx";
@@ -14,7 +16,7 @@ import { useFilePicker, useUploadWithOffer } from "../uploads/drop.tsx";
 import { BoardStrip } from "./board-strip.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import { SearchTools } from "./search-line.tsx";
-import { hasTerm, isBoardAlone, isByMeaning, readableSearch } from "../client/search-terms.ts";
+import { hasTerm, isBoardAlone, isByMeaning, readableSearch, withoutOrder } from "../client/search-terms.ts";
 import { useSelection } from "./selection.tsx";
 import { Sheet } from "./sheet.tsx";
 import { type ListedImage, tileKey } from "./stack.tsx";
@@ -69,9 +71,29 @@ interface HeaderProps {
   readonly months: GalleryWindow["months"];
 }
 
+/** The name of the board or the saved search that is shown, in whichever order; the page is called by it. */
+function useBoardName(search: string | undefined): string | undefined {
+  const boards = useBoards();
+  const shown = withoutOrder(search)?.toLowerCase();
+  const name = boards?.find((board) => searchOf(board).toLowerCase() === shown)?.name;
+  useEffect(() => {
+    if (name === undefined) return undefined;
+    const before = document.title;
+    // As the title of every page: its name, then that of the studio.
+    const title = before.replace(/^[^·]*(?= · )/u, () => name);
+    document.title = title;
+    return () => {
+      // Another page has set its own.
+      if (document.title === title) document.title = before;
+    };
+  }, [name]);
+  return name;
+}
+
 function GalleryHeader({ hasPictures, search, months }: HeaderProps) {
   const t = useTranslations("frame");
   const gallery = useTranslations("gallery");
+  const board = useBoardName(search);
   // A status for screen readers only with a search: without one each new picture would be read out.
   const count = months?.reduce((sum, { pictures }) => sum + pictures, 0);
   const note = (
@@ -80,7 +102,7 @@ function GalleryHeader({ hasPictures, search, months }: HeaderProps) {
     </p>
   );
   return (
-    <PageHeader title={t("pages.gallery")} note={note}>
+    <PageHeader title={board ?? t("pages.gallery")} note={note}>
       {hasPictures ? (
         <>
           <SearchTools search={search} />

@@ -15,7 +15,7 @@ const flags = ["starred", "result", "upload", "shared", "trashed"] as const;
 const plain = (...values: string[]) => values.map((value) => ({ value }));
 
 /** What may follow an operator. */
-function useOfferedValues(): OfferedValues {
+export function useOfferedValues(): OfferedValues {
   const t = useTranslations("gallery.search");
   const jobs = useTranslations("jobs.kinds");
   const orders = useTranslations("gallery.orders");
@@ -96,7 +96,7 @@ export function SearchBox({ text, setText, input, line, isOpenAtFirst }: Props) 
         <Autocomplete.Input ref={input} {...line} />
         {text === "" ? null : (
           <Autocomplete.Clear
-            render={<IconButton label={t("clear")} className="absolute top-1/2 inset-e-0 -translate-y-1/2" />}
+            render={<IconButton label={t("clear")} className="absolute top-1/2 inset-e-8 -translate-y-1/2" />}
           >
             <X aria-hidden />
           </Autocomplete.Clear>

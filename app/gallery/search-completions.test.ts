@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { completionsOf } from "./search-completions.ts";
+import { parseSearch } from "@atelier/server/search-query";
+import { completionsOf, exampleOf, offeredOperators } from "./search-completions.ts";
 
 const offered = {
   kind: [
@@ -26,4 +27,17 @@ test("an empty line offers the operators that need no model, a letter those that
   expect(completionsOf("kind:upscale", offered)).toEqual([]);
   expect(completionsOf("red ", offered)).toEqual([]);
   expect(completionsOf("12:3", offered)).toEqual([]);
+});
+
+test("an example is of what the user has, and each can be read", () => {
+  expect(exampleOf("board", offered)).toBe('board:"kind people"');
+  expect(exampleOf("kind", offered)).toBe("kind:upscale");
+  expect(exampleOf("model", offered)).toBeNull();
+  const examples = offeredOperators.flatMap((name) => exampleOf(name, offered) ?? []);
+  expect(examples.length).toBeGreaterThan(6);
+  for (const example of examples)
+    expect([example, parseSearch(example).map(({ meaning }) => "name" in meaning)]).toEqual([
+      example,
+      [true],
+    ]);
 });

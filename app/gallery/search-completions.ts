@@ -7,7 +7,7 @@ interface OfferedValue {
 }
 
 /** Without a text model the other two find nothing, and with one plain words and a button do the same. */
-const offeredOperators = searchOperators.filter((name) => name !== "near" && name !== "similar");
+export const offeredOperators = searchOperators.filter((name) => name !== "near" && name !== "similar");
 
 export type OfferedValues = Partial<Record<SearchOperator, readonly OfferedValue[]>>;
 
@@ -19,6 +19,20 @@ export interface Completion {
   readonly label: string | null;
   /** Set for an operator that still wants a value. */
   readonly operator: SearchOperator | null;
+}
+
+/** Examples that say more than the first value that is offered. */
+const telling: Partial<Record<SearchOperator, string>> = {
+  rating: ">=4",
+  to: "2026-03",
+  seed: "42",
+  order: "rated",
+};
+
+/** A term with this operator, of what the user has where there is something; null where only a button makes one. */
+export function exampleOf(name: SearchOperator, offered: OfferedValues): string | null {
+  const value = telling[name] ?? offered[name]?.[0]?.value;
+  return value === undefined ? null : termOf(name, value);
 }
 
 const mostCompletions = 8;

@@ -1,15 +1,55 @@
 "use client";
-import { Search } from "lucide-react";
+import { CircleHelp, Search } from "lucide-react";
 import { useTranslations } from "next-intl";
-import { useState } from "react";
+import { type RefObject, useState } from "react";
 import { useFailureToast } from "../ui/failures.ts";
-import { useTextInUrl } from "../parts/filters.tsx";
-import { cx, inputStyle } from "../ui/button.tsx";
+import { useSearchFilter, useTextInUrl } from "../parts/filters.tsx";
+import { cx, IconButton, inputStyle } from "../ui/button.tsx";
 import { later } from "../ui/later.tsx";
+import { Dialog } from "../ui/overlays.tsx";
 import { readableSearch } from "../client/search-terms.ts";
 
 const SaveSearch = later(async () => (await import("./board-dialogs.tsx")).SaveSearch);
 const SearchBox = later(async () => (await import("./search-box.tsx")).SearchBox);
+
+const SearchHelp = later(async () => (await import("./search-help.tsx")).SearchHelp);
+
+interface HelpProps {
+  readonly text: string;
+  readonly setText: (text: string) => void;
+  readonly input: RefObject<HTMLInputElement | null>;
+}
+
+/** The button of the help, and the help: an example that is pressed comes to the end of the line. */
+function Help({ text, setText, input }: HelpProps) {
+  const t = useTranslations("gallery.search.help");
+  const { params, set } = useSearchFilter();
+  const showFailure = useFailureToast();
+  // In the address, since the palette leads here, too.
+  const isOpen = params.has("help");
+  const show = (isShown: boolean) => set("help", isShown ? "search" : null);
+  const take = (example: string) => {
+    show(false);
+    setText(`${text.trim()} ${example} `.trimStart());
+    // Once the dialog has given the focus back.
+    setTimeout(() => input.current?.focus());
+  };
+  return (
+    <>
+      <IconButton
+        label={t("title")}
+        aria-haspopup="dialog"
+        className="absolute top-0 inset-e-0"
+        onClick={() => show(true)}
+      >
+        <CircleHelp aria-hidden />
+      </IconButton>
+      <Dialog open={isOpen} onOpenChange={show} title={t("title")}>
+        <SearchHelp isWanted={isOpen} onFailure={showFailure} props={{ onTake: take }} />
+      </Dialog>
+    </>
+  );
+}
 
 /** One line for words and filters, all of it in the URL, with what may come next while it is typed. */
 function SearchLine() {
@@ -28,7 +68,7 @@ function SearchLine() {
     maxLength: 500,
     autoCapitalize: "none",
     spellCheck: false,
-    className: cx(inputStyle, "h-9! pe-9! ps-8! [&::-webkit-search-cancel-button]:hidden"),
+    className: cx(inputStyle, "h-9! pe-17! ps-8! [&::-webkit-search-cancel-button]:hidden"),
   };
   const takeFocus = (before: Element) => {
     input.current?.focus();
@@ -63,6 +103,7 @@ function SearchLine() {
           />
         </div>
       </SearchBox>
+      <Help text={text} setText={setText} input={input} />
       {wrong ? (
         <p id="search-wrong" role="status" className="pt-1 text-xs text-warn">
           {t("wrong", { term: wrong.source, takes: t(`takes.${wrong.operator}`) })}

@@ -2,6 +2,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import {
   Bookmark,
+  CircleHelp,
   CircleUserRound,
   Copy,
   Gauge,
@@ -57,6 +58,7 @@ const innerPages = [
   { key: "starred", href: galleryOf("is:starred"), icon: Star },
   { key: "trash", href: galleryOf("is:trashed"), icon: Trash2 },
   { key: "duplicates", href: "/gallery/duplicates", icon: Copy },
+  { key: "searchHelp", href: "/gallery?help=search", icon: CircleHelp },
   { key: "batches", href: "/jobs?view=batches", icon: Layers },
   { key: "lookbook", href: "/lookbook", icon: LayoutGrid },
   { key: "memory", href: "/assistant/memory", icon: NotebookPen },

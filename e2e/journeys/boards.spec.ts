@@ -3,6 +3,7 @@ import { beGuest } from "../steps/be-guest.ts";
 import { beUser } from "../steps/be-user.ts";
 import { findBarriers } from "../steps/find-barriers.ts";
 import { keepMessage } from "../steps/keep-message.ts";
+import { sameSite } from "../steps/same-site.ts";
 import { uploadSample } from "../steps/upload-sample.ts";
 import { expect, test } from "../test.ts";
 
@@ -51,6 +52,41 @@ test("@all boards are put in order by keys and by a drag, and stay so", async ({
   await moved;
   await page.reload();
   await expect.poll(names).toEqual(["Autumn", "Cats", "Beach"]);
+});
+
+test("a board has its name above its pictures and on its tab, by its address and with Back and Forward", async ({
+  page,
+  context,
+}) => {
+  await beGuest(page);
+  const imageIds = [await uploadSample(page, "rocket.jpg")];
+  await uploadSample(page, "coffee.png");
+  const data = { name: "Night sky", imageIds };
+  const made = await page.request.post("/api/v1/boards", { data, ...sameSite() });
+  expect(made.status(), await made.text()).toBe(201);
+  await page.goto("/gallery");
+  const heading = page.getByRole("heading", { level: 1 });
+  await expect(heading).toHaveText("Gallery");
+  await page
+    .getByRole("group", { name: "Boards" })
+    .getByRole("button", { name: /^Night sky/ })
+    .click();
+  await expect(heading).toHaveText("Night sky");
+  await expect(page).toHaveTitle("Night sky · Atelier");
+  await expect(page.getByText("1 picture", { exact: true })).toBeVisible();
+  await page.goBack();
+  await expect(heading).toHaveText("Gallery");
+  await expect(page).toHaveTitle("Gallery · Atelier");
+  await page.goForward();
+  await expect(heading).toHaveText("Night sky");
+
+  const tab = await context.newPage();
+  await tab.goto(`${page.url()}+order:rated`);
+  await expect(tab.getByRole("heading", { level: 1 })).toHaveText("Night sky");
+  await expect(tab).toHaveTitle("Night sky · Atelier");
+  await expect(tab.locator("[data-tile]")).toHaveCount(1);
+  await tab.getByRole("link", { name: "Jobs", exact: true }).click();
+  await expect(tab).toHaveTitle("Jobs · Atelier");
 });
 
 test("a selection goes on a new board, which is chosen, renamed, emptied and removed with undo, and a search is kept", async ({

@@ -52,6 +52,43 @@ test("A15 pictures are found in one line: operators and values are offered, chip
   await expect(picture("coffee")).toBeVisible();
 });
 
+test("A15 the help of the search lists every operator with an example, and a press puts it into the line", async ({
+  page,
+}) => {
+  await beGuest(page);
+  await uploadSample(page, "rocket.jpg");
+  await page.goto("/gallery");
+  const line = page.getByRole("combobox", { name: "Search the pictures" });
+  await page.getByRole("button", { name: "How to search" }).click();
+  const help = page.getByRole("dialog", { name: "How to search" });
+  const examples = help.getByRole("button").filter({ has: page.locator("code") });
+  await expect(examples.first()).toBeVisible();
+  const terms = await examples.locator("code").allTextContents();
+  const operators = ["kind", "model", "board", "tag", "is", "rating", "from", "to", "size", "seed", "order"];
+  expect(terms.flatMap((term) => /^[a-z]+(?=:)/.exec(term)?.[0] ?? [])).toEqual(operators);
+  expect(await findBarriers(page)).toEqual([]);
+  await examples.filter({ hasText: "is:starred" }).click();
+  await expect(help).toBeHidden();
+  await expect(line).toHaveValue("is:starred ");
+  await expect(line).toBeFocused();
+  await expect(page).toHaveURL(/\/gallery\?search=is%3Astarred$/);
+  for (const term of terms) {
+    await page.getByRole("button", { name: "How to search" }).click();
+    await examples.filter({ has: page.getByText(term, { exact: true }) }).click();
+  }
+  await expect(line).toHaveValue(["is:starred", ...terms, ""].join(" "));
+  await expect(page.getByText("is left out")).toHaveCount(0);
+
+  await page.goto("/jobs");
+  await page.keyboard.press("Control+K");
+  await page.keyboard.type("how to search");
+  await page.keyboard.press("Enter");
+  await expect(help).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(help).toBeHidden();
+  await expect(page).toHaveURL(/\/gallery$/);
+});
+
 test("@all a photo is found by the words in its file, and by those that its owner writes instead", async ({
   page,
 }) => {
