@@ -36,16 +36,20 @@ function mustSignIn({ cookies, nextUrl: { pathname } }: NextRequest): boolean {
 
 /** The page that was asked for by a visitor who had to sign in first. */
 const wantedCookie = "atelier-wanted";
-const wantedSeconds = 900;
+const wantedOptions = { httpOnly: true, sameSite: "lax", maxAge: 900 } as const;
 
 /** Leads to the sign-in, which ends at `/`: from there `wantedOf` leads on. */
 function signInFirst({ method, nextUrl: { pathname, search }, url }: NextRequest): NextResponse {
   // Sent as a path: Next strips the origin of the request, which a proxy may have changed.
   const response = NextResponse.redirect(new URL("/sign-in", url));
-  const options = { httpOnly: true, sameSite: "lax", maxAge: wantedSeconds } as const;
   if (method === "GET" && pathname !== "/")
-    response.cookies.set(wantedCookie, `${pathname}${search}`, options);
+    response.cookies.set(wantedCookie, `${pathname}${search}`, wantedOptions);
   return response;
+}
+
+/** A page led its visitor to the sign-in whose session had ended, and what was shared with the studio waits on that page. */
+function leavesShared({ headers, nextUrl: { pathname } }: NextRequest): boolean {
+  return pathname === "/sign-in" && URL.parse(headers.get("referer") ?? "")?.pathname === "/shared";
 }
 
 /** Where a visitor goes on who has signed in; null for others, and for an address of another site. */
@@ -78,15 +82,16 @@ export function proxy(request: NextRequest): NextResponse {
   headers.set("Content-Security-Policy", policy);
   const response = NextResponse.next({ request: { headers } });
   response.headers.set("Content-Security-Policy", policy);
+  if (leavesShared(request)) response.cookies.set(wantedCookie, "/shared", wantedOptions);
   return response;
 }
 
 export const config = {
   matcher: [
     {
-      // The paths of `app/(clients)` are no pages, those of `app/l` need no session and have a policy of their own, and a body that passes here would be held in memory and cut.
+      // The paths of `app/(clients)` and of what is shared are no pages, those of `app/l` need no session and have a policy of their own, and a body that passes here would be held in memory and cut.
       source:
-        "/((?!api/|l/|_next/static|_next/image|samples/|icon.svg|jobsRedis$|jobChangeOutfit$|jobResult$|upload$|images/|image/raw/|iopaint/|v1/|sdapi/|controlnet/|rembg$|mcp$|inpaint$|run_plugin$|server_config$|model$).*)",
+        "/((?!api/|l/|_next/static|_next/image|samples/|icon.svg|jobsRedis$|jobChangeOutfit$|jobResult$|upload$|shared/take$|images/|image/raw/|iopaint/|v1/|sdapi/|controlnet/|rembg$|mcp$|inpaint$|run_plugin$|server_config$|model$).*)",
       missing: [{ type: "header", key: "next-router-prefetch" }],
     },
   ],

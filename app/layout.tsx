@@ -11,6 +11,7 @@ import { translatedScript } from "./frame/translated.ts";
 import { Words, wordsOf } from "./parts/words.tsx";
 import { firstKeysScript } from "./palette/first-keys.ts";
 import { findSession, letsGuestsIn, nonceOf } from "./server/proxy-env.ts";
+import { takeWorkerScript } from "./shared/take-worker.ts";
 import "./styles.css";
 
 export async function generateMetadata(): Promise<Metadata> {
@@ -36,7 +37,8 @@ export default async function RootLayout({ children }: { readonly children: Reac
   const hasSession = session?.isEarlier === false;
   const hasFrame = session !== null || letsGuestsIn();
   // Always there, so that the browser never makes one, which would not run.
-  const script = { __html: shownAtOnceScript + translatedScript() + (hasFrame ? firstKeysScript() : "") };
+  const ofFrame = hasFrame ? `${takeWorkerScript()}${firstKeysScript()}` : "";
+  const script = { __html: shownAtOnceScript + translatedScript() + ofFrame };
   return (
     <html lang={locale} dir={directionOf(locale)} data-theme={readTheme(jar.get(themeCookie)?.value)}>
       <body>

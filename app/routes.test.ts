@@ -33,6 +33,7 @@ const handlers: readonly string[] = [
   "api/webhooks/[provider]/[token]/route.ts",
   "l/[...path]/route.ts",
   "metrics/route.ts",
+  "shared/take/route.ts",
 ];
 
 /** Every page; pages hold no data of users, which they ask for over tRPC. */
@@ -64,10 +65,14 @@ const pages = [
   "origin/page.tsx",
   "page.tsx",
   "settings/page.tsx",
+  "shared/page.tsx",
   "sign-in/new-password/page.tsx",
   "sign-in/page.tsx",
   "wardrobe/page.tsx",
 ];
+
+/** What describes the studio to browsers, with nothing of a user. */
+const descriptions = ["manifest.ts"];
 
 const served =
   /^(route|page|default|sitemap|robots|manifest|icon|apple-icon|opengraph-image|twitter-image)\d*\.[jt]sx?$/;
@@ -87,7 +92,7 @@ const methods = ["DELETE", "GET", "OPTIONS", "PATCH", "POST", "PUT"];
 
 test("S1 every route and page that Next serves is declared, and answers every method through the services", async () => {
   const files = (await sourcesOf(import.meta.dirname)).filter((file) => served.test(path.basename(file)));
-  expect(files).toEqual([...handlers, ...pages].toSorted());
+  expect(files).toEqual([...descriptions, ...handlers, ...pages].toSorted());
   for (const file of handlers) {
     const source = await read(file);
     expect([file, source.includes("const handler = withServices(")]).toEqual([file, true]);

@@ -33,6 +33,16 @@ export const draftKeys = {
 /** In IndexedDB: the edits of the editor that the server may not have yet. */
 export const editDrafts = { database: "atelier-edits", store: "drafts" } as const;
 
+/** In the cache storage: photos that another app shared, until they go up (`public/share-worker.js`). */
+export const sharedStore = "atelier-shared";
+
+/** They outlast the end of a session, so that they go up after the next sign-in, but not a sign-out. */
+export async function forgetShared(): Promise<void> {
+  // There is none over plain http.
+  const stores: CacheStorage | undefined = globalThis.caches;
+  await stores?.delete(sharedStore).catch(() => false);
+}
+
 /** A stored draft; null without one, and when the browser blocks its storage. */
 export function readDraft(key: string): string | null {
   try {

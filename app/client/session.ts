@@ -1,6 +1,13 @@
 import { loadCode } from "../ui/code.ts";
 import { fetchNow } from "./clock.ts";
-import { announceSignOut, draftKeys, leaveSignedOut, readDraft, writeDraft } from "./leaving.ts";
+import {
+  announceSignOut,
+  draftKeys,
+  forgetShared,
+  leaveSignedOut,
+  readDraft,
+  writeDraft,
+} from "./leaving.ts";
 
 /** A limit of the server, which forms show before they are sent. */
 export const minPasswordLength = 10;
@@ -134,6 +141,7 @@ export async function signOut(): Promise<void> {
   // A provider that wants to end its session, too, has a page for it.
   const answer = await client.signOut({ callbackURL: "/sign-in", disableRedirect: true });
   if (answer.error !== null) throw answer.error;
+  await forgetShared();
   leaveSignedOut(answer.data.url ?? "/sign-in");
 }
 

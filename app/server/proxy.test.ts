@@ -66,6 +66,18 @@ test("what browsers and programs ask for by themselves is no page to sign in", (
     expect([path, ask(path)[0]]).toEqual([path, "https://studio.test/sign-in"]);
 });
 
+test("what was shared waits for who has to sign in anew", () => {
+  vi.stubEnv("SIGN_UP", "");
+  const comeFrom = (path: string, referer: string) =>
+    proxy(new NextRequest(`https://studio.test${path}`, { headers: { referer } })).cookies.get(
+      "atelier-wanted",
+    )?.value;
+  expect(comeFrom("/sign-in", "https://studio.test/shared")).toBe("/shared");
+  expect(comeFrom("/sign-in", "https://studio.test/gallery")).toBeUndefined();
+  expect(comeFrom("/gallery", "https://studio.test/shared")).toBeUndefined();
+  expect(comeFrom("/sign-in", "")).toBeUndefined();
+});
+
 test("an open studio asks nobody to sign in", () => {
   vi.stubEnv("SIGN_UP", "");
   expect(ask("/jobs/1")).toEqual([null, undefined]);

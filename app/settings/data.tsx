@@ -7,7 +7,7 @@ import { api } from "../client/api.ts";
 import { failureOf, useFailureText } from "../ui/failures.ts";
 import { keys } from "../client/queries.ts";
 import { authClient } from "../client/session.ts";
-import { announceSignOut } from "../client/leaving.ts";
+import { announceSignOut, forgetShared } from "../client/leaving.ts";
 import { Button, buttonStyle } from "../ui/button.tsx";
 import { Field } from "../ui/fields.tsx";
 import { Dialog } from "../ui/overlays.tsx";
@@ -25,7 +25,7 @@ function useDeleteAccount() {
       // The session is gone already: this only drops the cookie.
       await (await authClient()).signOut().catch(() => undefined);
     },
-    onSuccess: announceSignOut,
+    onSuccess: () => forgetShared().then(announceSignOut),
   });
 }
 
