@@ -14,6 +14,9 @@ import { Select, selectStyle } from "../ui/select.tsx";
 import { createForm, useForm } from "./form.ts";
 import type { ListPickerProps } from "./list-picker.tsx";
 
+/** A server that comes, or is given its first LoRA, while the page is open. */
+const askedAgainMs = 15_000;
+
 /** What connected servers list for a workflow; undefined until loaded. Null asks for none. */
 export function useListed(workflow: string | null) {
   const { data } = useQuery({
@@ -21,6 +24,8 @@ export function useListed(workflow: string | null) {
     queryFn: () => api.workflows.listed.query({ workflow: workflow ?? "" }),
     enabled: workflow !== null,
     staleTime: 60_000,
+    refetchInterval: ({ state }) =>
+      Object.values(state.data ?? {}).some((names) => names.length === 0) && askedAgainMs,
   });
   return data;
 }
