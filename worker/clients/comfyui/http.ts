@@ -137,7 +137,7 @@ export function unreachableText(code: string): string {
 function networkCode(error: unknown): string {
   const cause = error instanceof Error ? error.cause : null;
   const first = cause instanceof AggregateError ? (cause.errors[0] as unknown) : cause;
-  return first instanceof Error && "code" in first ? String(first.code) : "";
+  return first instanceof Error && "code" in first && typeof first.code === "string" ? first.code : "";
 }
 
 /** A complete answer. */

@@ -130,6 +130,11 @@ function send({ url, headers, body, maxBytes, signal }: SentRequest): Promise<An
       read.then((bytes) => resolve({ status, bytes }), reject);
     });
     sent.on("error", reject);
+    // Without this nothing is reported when a proxy switches the protocol, not even an abort.
+    sent.once("upgrade", (_answer, socket) => {
+      socket.destroy();
+      reject(new Error("The protocol was switched instead of an answer."));
+    });
     sent.end(body ?? undefined);
   });
 }

@@ -1,5 +1,5 @@
 import http from "node:http";
-import type { AddressInfo } from "node:net";
+import net, { type AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { serveAnswers, type GivenAnswer } from "@atelier/testing/http";
 import { afterEach, expect, test } from "vitest";
@@ -40,6 +40,23 @@ test("a server that was never there is not said to have gone away", async () => 
     details: { reason: "refused" },
   });
   await expect(inpaint(gone, pictures, options)).rejects.toMatchObject({ message });
+});
+
+test("D8 a proxy that switches the protocol, and holds or ends the connection then, is no answer", async () => {
+  for (const isHeld of [false, true]) {
+    const server = net.createServer((socket) => {
+      socket
+        .on("error", () => undefined)
+        .once("data", () => {
+          socket.write("HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\nconnection: upgrade\r\n\r\n");
+          if (!isHeld) socket.end();
+        });
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    closers.push(() => new Promise((resolve) => server.close(() => resolve())));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await expect(readModel({ url }, options)).rejects.toMatchObject({ code: "server_lost" });
+  }
 });
 
 test("the exception of a failure is kept for admins, as one line", async () => {
