@@ -1,3 +1,5 @@
+import { mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { schema } from "@atelier/server/db";
 import type { Need } from "@atelier/server/engines";
@@ -218,6 +220,32 @@ describe("node", () => {
       expect(readiness.isReady()).toBe(true);
     } finally {
       limits.minFreeBytes = floor;
+      await watching.stop();
+    }
+  });
+
+  test("F30 a node whose disk became read-only claims nothing, and says so until it can be written again", async () => {
+    const { services } = opened;
+    services.config.timing.cancelPollMs = 20;
+    const node = await addedNode();
+    const folder = path.resolve(services.env.ATELIER_DATA_DIR, "tmp");
+    await mkdir(folder, { recursive: true });
+    // It has its space, and takes no file.
+    await rename(folder, `${folder}-away`);
+    await writeFile(folder, "");
+    const readiness = createReadiness(services);
+    const watching = startReadinessWatch(services, { readiness, incarnation: { current: () => node } });
+    try {
+      const reason = "The data folder of this worker cannot be read or written.";
+      const problems = async () => (await readNode(node.id))?.problems;
+      await vi.waitFor(async () => expect(await problems()).toEqual([{ what: "Disk space", reason }]));
+      expect(readiness.isReady()).toBe(false);
+      await rm(folder);
+      await rename(`${folder}-away`, folder);
+      await vi.waitFor(async () => expect(await problems()).toEqual([]));
+      expect(readiness.isReady()).toBe(true);
+      expect((await readdir(folder)).filter((name) => name.startsWith("."))).toEqual([]);
+    } finally {
       await watching.stop();
     }
   });

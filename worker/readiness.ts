@@ -1,20 +1,25 @@
 import { checkStore, otherStoreReason, type StoreState } from "@atelier/server/images";
 import { noteProblem, spaceProblem, storeProblem } from "@atelier/server/nodes";
 import type { Services } from "@atelier/server/services";
-import { readFreeSpace } from "@atelier/server/storage";
+import { minFreeFiles, probeWrites, readFreeSpace } from "@atelier/server/storage";
 import type { Incarnation } from "./base/index.ts";
 import { startLoop, type Loop } from "./base/loop.ts";
 
 /** Whether this worker may take another job: its disk has room for the files, and it reaches the studio's image store. */
 export interface Readiness {
   isReady(): boolean;
-  /** Null before the first check, and while the data folder cannot be read. */
+  /** Null before the first check, and while the data folder cannot be read or written. */
   freeBytes(): number | null;
+  /** Null also where the disk has no such limit. */
+  freeFiles(): number | null;
   hasSpace(): boolean;
   store(): StoreState;
-  /** Checks again: the space each time, the store every `timing.probeMs`. */
+  /** Checks again: the space each time, the store every `timing.probeMs`, each half minute that files can be written. */
   refresh(): Promise<void>;
 }
+
+/** A write wakes a disk that sleeps. */
+const writeMs = 30_000;
 
 type ReadinessServices = Pick<Services, "env" | "config" | "log" | "db" | "disk">;
 
@@ -22,16 +27,27 @@ export function createReadiness(services: ReadinessServices): Readiness {
   const { log, config } = services;
   let hasSpace = true;
   let freeBytes: number | null = null;
+  let freeFiles: number | null = null;
+  let writtenAtMs = -Infinity;
   // Nothing is claimed before the first answer.
   let store: StoreState = "away";
   let storeCheckedAtMs = -Infinity;
   async function refreshSpace(): Promise<void> {
-    const found = await readFreeSpace(services).catch((error: unknown) => {
-      log.warn({ err: error }, "the free space of the data folder cannot be read");
-      return { freeBytes: null, isEnough: false };
+    const found = await readSpace().catch((error: unknown) => {
+      log[hasSpace ? "warn" : "debug"]({ err: error }, "the data folder cannot be read or written");
+      return { freeBytes: null, freeFiles: null, isEnough: false };
     });
     if (found.isEnough !== hasSpace) logSpace(services, found);
-    ({ isEnough: hasSpace, freeBytes } = found);
+    ({ isEnough: hasSpace, freeBytes, freeFiles } = found);
+  }
+  async function readSpace() {
+    const found = await readFreeSpace(services);
+    // What is full anyway is not filled further.
+    if (found.isEnough && performance.now() - writtenAtMs >= writeMs) {
+      await probeWrites(services);
+      writtenAtMs = performance.now();
+    }
+    return found;
   }
   async function refreshStore(): Promise<void> {
     if (performance.now() - storeCheckedAtMs < config.timing.probeMs) return;
@@ -43,6 +59,7 @@ export function createReadiness(services: ReadinessServices): Readiness {
   return {
     isReady: () => hasSpace && store === "own",
     freeBytes: () => freeBytes,
+    freeFiles: () => freeFiles,
     hasSpace: () => hasSpace,
     store: () => store,
     async refresh() {
@@ -52,10 +69,13 @@ export function createReadiness(services: ReadinessServices): Readiness {
   };
 }
 
-function logSpace({ log }: ReadinessServices, found: { isEnough: boolean; freeBytes: number | null }): void {
-  const { freeBytes } = found;
-  if (found.isEnough) log.info({ freeBytes }, "there is space again, jobs are taken");
-  else log.warn({ freeBytes }, "the disk is almost full, no job is taken");
+type Space = Pick<Awaited<ReturnType<typeof readFreeSpace>>, "isEnough" | "freeFiles"> & {
+  readonly freeBytes: number | null;
+};
+
+function logSpace({ log }: ReadinessServices, { isEnough, freeBytes, freeFiles }: Space): void {
+  if (isEnough) log.info({ freeBytes, freeFiles }, "there is space again, jobs are taken");
+  else log.warn({ freeBytes, freeFiles }, "the disk is almost full or takes no files, no job is taken");
 }
 
 function logStore({ log }: ReadinessServices, store: StoreState): void {
@@ -98,7 +118,10 @@ export function startReadinessWatch(services: Services, { readiness, incarnation
 function spaceReason({ config }: Services, readiness: Readiness): string {
   const inMb = (bytes: number) => Math.floor(bytes / 1024 ** 2);
   const freeBytes = readiness.freeBytes();
-  if (freeBytes === null) return "The data folder of this worker cannot be read.";
+  if (freeBytes === null) return "The data folder of this worker cannot be read or written.";
+  const freeFiles = readiness.freeFiles();
+  if (freeFiles !== null && freeFiles < minFreeFiles)
+    return `The disk takes only ${freeFiles} more files (inodes); the worker takes jobs again from ${minFreeFiles}.`;
   const wanted = inMb(config.limits.minFreeBytes);
   return `Only ${inMb(freeBytes)} MB are free; the worker takes jobs again from ${wanted} MB.`;
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -109,7 +109,9 @@ export function removeLock(file: string, text: string): void {
     return; // Another process was first.
   }
   try {
-    if (readText(aside) !== text) linkSync(aside, file);
+    const taken = readText(aside);
+    // Not by a hard link, which exFAT and some shares do not have.
+    if (taken !== null && taken !== text) writeFileSync(file, taken, { flag: "wx" });
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
   } finally {

@@ -24,5 +24,13 @@ export {
 } from "./disk.ts";
 export { type ImageDisk, type ListedObject, type OpenObject, type SignedPut, signedPutMs } from "./driver.ts";
 export { syncFolder } from "./local.ts";
-export { closeFolders, readFreeSpace, requireFreeSpace, type Room, withRoom } from "./space.ts";
+export {
+  closeFolders,
+  minFreeFiles,
+  probeWrites,
+  readFreeSpace,
+  requireFreeSpace,
+  type Room,
+  withRoom,
+} from "./space.ts";
 export { keepTempFolder, sweepTempFolders, tempFolderMs, tempRoot, withTempFolder } from "./temp-folder.ts";

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync } from "node:fs";
-import { statfs } from "node:fs/promises";
+import { rm, statfs, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { AppError, type Config, type Env, isFunction, keptBy } from "../platform/index.ts";
+import { AppError, type Config, type Env, isFunction, keptBy, newId } from "../platform/index.ts";
 import { type TempEnv, tempRoot } from "./temp-folder.ts";
 
 interface SpaceInput {
@@ -12,6 +12,8 @@ interface SpaceInput {
 export interface FreeSpace {
   /** Of the fuller of the disks that hold stored and temporary files. */
   readonly freeBytes: number;
+  /** How many files the disk with the fewest left still takes (inodes); null where no disk has such a limit, or none says it. */
+  readonly freeFiles: number | null;
   /** What uploads leave free: `config.limits.minFreeBytes`, of a function less. */
   readonly neededBytes: number;
   readonly isEnough: boolean;
@@ -20,15 +22,40 @@ export interface FreeSpace {
 /** A function's folder is about as small as the usual limit, and holds one upload at a time. */
 const minFreeBytesOfFunction = 64 * 1024 ** 2;
 
+/** A job and an upload write some each: fewer free inodes are as bad as a full disk. */
+export const minFreeFiles = 200;
+
 /** Free space for new files. Throws the system's error when the data folder is not available. */
 export async function readFreeSpace({ env, config }: SpaceInput): Promise<FreeSpace> {
-  const files = path.resolve(env.ATELIER_DATA_DIR, "files");
-  const folders = env.S3_BUCKET === undefined ? [files, tempRoot(env)] : [tempRoot(env)];
-  const disks = await Promise.all(folders.map((folder) => statfs(folder)));
+  const disks = await Promise.all(writtenFolders(env).map((folder) => statfs(folder)));
+  // Disks without a fixed number say 0 of 0; some drivers say 0 of many while they take files, so 0 is left to the write itself.
+  const counts = disks.flatMap(({ files, ffree }) => (files > 0 && ffree > 0 ? [ffree] : []));
+  const freeFiles = counts.length > 0 ? Math.min(...counts) : null;
   const freeBytes = Math.min(...disks.map(({ bavail, bsize }) => bavail * bsize));
   const { minFreeBytes } = config.limits;
   const neededBytes = isFunction(env) ? Math.min(minFreeBytes, minFreeBytesOfFunction) : minFreeBytes;
-  return { freeBytes, neededBytes, isEnough: freeBytes >= neededBytes };
+  const isEnough = freeBytes >= neededBytes && (freeFiles ?? minFreeFiles) >= minFreeFiles;
+  return { freeBytes, freeFiles, neededBytes, isEnough };
+}
+
+function writtenFolders(env: SpaceInput["env"]): string[] {
+  const files = path.resolve(env.ATELIER_DATA_DIR, "files");
+  return env.S3_BUCKET === undefined ? [files, tempRoot(env)] : [tempRoot(env)];
+}
+
+/**
+ * Writes and removes a small file in each of these folders: only that shows a disk that became read-only, or a quota. Throws the
+ * system's error.
+ */
+export async function probeWrites({ env }: Pick<SpaceInput, "env">): Promise<void> {
+  for (const folder of writtenFolders(env)) {
+    const probe = path.join(folder, `.write-check-${newId()}`);
+    try {
+      await writeFile(probe, "ok", { mode: 0o600 });
+    } finally {
+      await rm(probe, { force: true });
+    }
+  }
 }
 
 /** Throws `storage_full` before a disk is so full that jobs and the database could not write. */
