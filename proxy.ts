@@ -91,7 +91,7 @@ export const config = {
     {
       // The paths of `app/(clients)` and of what is shared are no pages, those of `app/l` need no session and have a policy of their own, and a body that passes here would be held in memory and cut.
       source:
-        "/((?!api/|l/|_next/static|_next/image|samples/|icon.svg|jobsRedis$|jobChangeOutfit$|jobResult$|upload$|shared/take$|images/|image/raw/|iopaint/|v1/|sdapi/|controlnet/|rembg$|mcp$|inpaint$|run_plugin$|server_config$|model$).*)",
+        "/((?!api/|l/|_next/static|_next/image|samples/|icon.svg|manifest.webmanifest$|jobsRedis$|jobChangeOutfit$|jobResult$|upload$|shared/take$|images/|image/raw/|iopaint/|v1/|sdapi/|controlnet/|rembg$|mcp$|inpaint$|run_plugin$|server_config$|model$).*)",
       missing: [{ type: "header", key: "next-router-prefetch" }],
     },
   ],

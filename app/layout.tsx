@@ -42,6 +42,8 @@ export default async function RootLayout({ children }: { readonly children: Reac
   return (
     <html lang={locale} dir={directionOf(locale)} data-theme={readTheme(jar.get(themeCookie)?.value)}>
       <body>
+        {/* With its cookies: a proxy in front that asks for a sign-in would answer without them by its own page. */}
+        <link rel="manifest" href="/manifest.webmanifest" crossOrigin="use-credentials" />
         <script nonce={nonce} suppressHydrationWarning dangerouslySetInnerHTML={script} />
         <Providers locale={locale} words={wordsOf("app/layout.tsx", messages)} hasSession={hasSession}>
           {hasFrame ? (

@@ -32,6 +32,7 @@ const handlers: readonly string[] = [
   "api/v1/[[...path]]/route.ts",
   "api/webhooks/[provider]/[token]/route.ts",
   "l/[...path]/route.ts",
+  "manifest.webmanifest/route.ts",
   "metrics/route.ts",
   "shared/take/route.ts",
 ];
@@ -71,9 +72,6 @@ const pages = [
   "wardrobe/page.tsx",
 ];
 
-/** What describes the studio to browsers, with nothing of a user. */
-const descriptions = ["manifest.ts"];
-
 const served =
   /^(route|page|default|sitemap|robots|manifest|icon|apple-icon|opengraph-image|twitter-image)\d*\.[jt]sx?$/;
 
@@ -92,7 +90,7 @@ const methods = ["DELETE", "GET", "OPTIONS", "PATCH", "POST", "PUT"];
 
 test("S1 every route and page that Next serves is declared, and answers every method through the services", async () => {
   const files = (await sourcesOf(import.meta.dirname)).filter((file) => served.test(path.basename(file)));
-  expect(files).toEqual([...descriptions, ...handlers, ...pages].toSorted());
+  expect(files).toEqual([...handlers, ...pages].toSorted());
   for (const file of handlers) {
     const source = await read(file);
     expect([file, source.includes("const handler = withServices(")]).toEqual([file, true]);

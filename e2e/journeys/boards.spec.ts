@@ -54,7 +54,7 @@ test("@all boards are put in order by keys and by a drag, and stay so", async ({
   await expect.poll(names).toEqual(["Autumn", "Cats", "Beach"]);
 });
 
-test("a board has its name above its pictures and on its tab, by its address and with Back and Forward", async ({
+test("@all a board has its name above its pictures and on its tab, by its address and with Back and Forward", async ({
   page,
   context,
 }) => {

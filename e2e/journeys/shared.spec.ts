@@ -6,9 +6,10 @@ import { type Sample, samplePath } from "../steps/samples.ts";
 import { expect, test } from "../test.ts";
 
 /** Opens the studio at the address to which a phone sends what is shared, with the files in the form that it sends. */
-async function share(page: Page, names: readonly Sample[]): Promise<void> {
+async function share(page: Page, names: readonly Sample[], baseURL = ""): Promise<void> {
   const photos = names.map((name) => ({ name, base64: readFileSync(samplePath(name), "base64") }));
-  await page.evaluate(async (sent) => {
+  const action = `${baseURL}/shared/take`;
+  const send = async ({ sent, to }: { readonly sent: typeof photos; readonly to: string }) => {
     const data = new DataTransfer();
     for (const { name, base64 } of sent) {
       const bytes = Uint8Array.from(atob(base64), (letter) => letter.codePointAt(0) ?? 0);
@@ -18,13 +19,14 @@ async function share(page: Page, names: readonly Sample[]): Promise<void> {
     const form = Object.assign(document.createElement("form"), {
       method: "POST",
       enctype: "multipart/form-data",
-      action: "/shared/take",
+      action: to,
     });
     input.files = data.files;
     form.append(input);
     document.body.append(form);
     form.submit();
-  }, photos);
+  };
+  await page.evaluate(send, { sent: photos, to: action });
   await page.waitForURL("**/shared**");
 }
 
@@ -46,7 +48,9 @@ async function beReady(page: Page): Promise<void> {
     .toBe(true);
 }
 
-test("A5 @phone photos that another app shares are shown, kept, and go up with a press", async ({ page }) => {
+test("A5 @all @phone photos that another app shares are shown, kept, and go up with a press", async ({
+  page,
+}) => {
   await beUser(page);
   await page.goto("/gallery");
   await share(page, ["coffee.png"]);
@@ -69,7 +73,18 @@ test("A5 @phone photos that another app shares are shown, kept, and go up with a
   await expect(page.getByRole("heading", { name: "Nothing was shared" })).toBeVisible();
 });
 
-test("A5 @phone what was shared outlasts a session that ended, and not a sign-out", async ({ page }) => {
+test("S1 @phone a form of another site leaves no files with the studio", async ({ page, baseURL }) => {
+  await beUser(page);
+  await beReady(page);
+  await page.route("http://other.test/", (route) =>
+    route.fulfill({ contentType: "text/html", body: "<title>Other</title>" }),
+  );
+  await page.goto("http://other.test/");
+  await share(page, ["coffee.png"], baseURL);
+  await expect(page.getByRole("heading", { name: "Nothing was shared" })).toBeVisible();
+});
+
+test("A5 @all @phone what was shared outlasts a session that ended, and not a sign-out", async ({ page }) => {
   const account = await beUser(page);
   await beReady(page);
   // Noted when the page has asked who uses it: only a user with an account is led to the sign-in.

@@ -47,6 +47,7 @@ export function everyPage({ imageId, jobId, resultId }: Furnished): Stop[] {
       landmark: (page) => page.getByRole("heading", { name: "Nothing is remembered" }),
     },
     { address: "/settings", landmark: (page) => page.getByRole("button", { name: "Change password" }) },
+    { address: "/shared", landmark: (page) => page.getByRole("heading", { name: "Nothing was shared" }) },
     { address: "/sign-in", landmark: (page) => page.getByRole("heading", { name: "Welcome back" }) },
   ];
 }

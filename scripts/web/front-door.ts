@@ -109,7 +109,7 @@ function settleSlashes(request: IncomingMessage): void {
 
 /** Addresses of route handlers, which answer every method; all others are pages and files. */
 const handlers =
-  /^\/(api\/.*|l\/.*|metrics|jobsRedis|jobChangeOutfit|jobResult|upload|images\/.*|image\/raw\/.*|iopaint\/.*|v1\/.*|sdapi\/.*|controlnet\/.*|rembg|mcp|inpaint|run_plugin|server_config|model|shared\/take|socket\.io\/)$/;
+  /^\/(api\/.*|l\/.*|manifest\.webmanifest|metrics|jobsRedis|jobChangeOutfit|jobResult|upload|images\/.*|image\/raw\/.*|iopaint\/.*|v1\/.*|sdapi\/.*|controlnet\/.*|rembg|mcp|inpaint|run_plugin|server_config|model|shared\/take|socket\.io\/)$/;
 
 /** Whether a route handler answers; `proxy.ts` leads the old clients' POST from the page of that address to theirs. */
 export function isHandled(url: string, method = "GET"): boolean {

@@ -1,12 +1,16 @@
 import type { MetadataRoute } from "next";
 import { getLocale, getTranslations } from "next-intl/server";
+import { forMethods } from "@atelier/server/api";
 import { directionOf } from "@atelier/server/locales";
-import { takePath } from "./shared/take-worker.ts";
+import { withServices } from "../server/services.ts";
+import { takePath } from "../shared/take-worker.ts";
+
+export const dynamic = "force-dynamic";
 
 const pages = ["gallery", "create", "assistant"] as const;
 
-/** The studio as an app on a home screen, in the language that the browser asks for: it sends no cookies with this request. */
-export default async function manifest(): Promise<MetadataRoute.Manifest> {
+/** The studio as an app on a home screen, in the language of its pages. */
+async function describe(): Promise<MetadataRoute.Manifest> {
   const [locale, meta, frame] = await Promise.all([
     getLocale(),
     getTranslations("meta"),
@@ -43,3 +47,23 @@ export default async function manifest(): Promise<MetadataRoute.Manifest> {
     },
   };
 }
+
+async function answer(): Promise<Response> {
+  const headers = {
+    "content-type": "application/manifest+json; charset=utf-8",
+    "cache-control": "private, no-cache",
+    vary: "Accept-Language, Cookie",
+  };
+  return new Response(JSON.stringify(await describe()), { headers });
+}
+
+const handler = withServices(forMethods(["GET"], answer));
+
+export {
+  handler as DELETE,
+  handler as GET,
+  handler as OPTIONS,
+  handler as PATCH,
+  handler as POST,
+  handler as PUT,
+};
