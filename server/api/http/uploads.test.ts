@@ -412,14 +412,20 @@ test("F30 an upload ends where the disk becomes full while it comes in", async (
   }
 });
 
-test.each([
+test.each<[code: string, wanted: string | undefined, more?: object]>([
   ["ENOSPC", "storage_full"],
   ["EDQUOT", "storage_full"],
   ["EROFS", "storage_unavailable"],
   ["EMFILE", "storage_unavailable"],
-  ["ENOENT", undefined],
-])("F30 an upload that the system refuses with %s fails with %s", (code, wanted) => {
-  const cause = Object.assign(new Error(code), { code });
+  ["EIO", "storage_unavailable"],
+  ["ENODEV", "storage_unavailable"],
+  ["UNKNOWN", "storage_unavailable", { errno: -116 }],
+  ["Unknown system error -117", "storage_unavailable", { errno: -117 }],
+  ["ENOTCONN", "storage_unavailable", { path: "/mnt/share/tmp/work-1", syscall: "open" }],
+  ["ENOTCONN", undefined, { syscall: "shutdown" }],
+  ["ENOENT", undefined, { errno: -2 }],
+])("F30 an upload that the system refuses with %s fails with %s", (code, wanted, more = {}) => {
+  const cause = Object.assign(new Error(code), { code, ...more });
   const wrapped = new Error("cannot write", { cause });
   const found = toUploadError(wrapped);
   expect([Object(found).code, Object(found).cause]).toEqual([wanted, wanted ? wrapped : cause]);
