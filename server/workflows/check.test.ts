@@ -75,6 +75,23 @@ describe("check graph", () => {
     expect(check((graph) => Object.assign(graph["2"]?.inputs ?? {}, inputs))).toEqual(problems);
   });
 
+  test.each([
+    ["of which it lists the last one", ["*"], []],
+    ["that it does not list", undefined, []],
+    [
+      "of a type, of which there is one",
+      ["IMAGE"],
+      ["node 2 (ImageBlur): image is linked to output 3 of Switch, which has none"],
+    ],
+    ["and there are none", [], ["node 2 (ImageBlur): image is linked to output 3 of Switch, which has none"]],
+  ])("a link to one of the outputs of a node %s", (_what, output, problems) => {
+    const info: ObjectInfo = { input: { required: {}, optional: {} }, output };
+    const { graph } = sampleFiles();
+    Object.assign(graph, { 9: { class_type: "Switch", inputs: {} } });
+    Object.assign(graph["2"]?.inputs ?? {}, { image: ["9", 3] });
+    expect(checkGraph(graph as Graph, new Map([...objectInfo, ["Switch", info]]))).toEqual(problems);
+  });
+
   test("classes and values that the server does not have are named", () => {
     expect(
       check((graph) => {

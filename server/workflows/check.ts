@@ -72,9 +72,11 @@ function checkLink({ graph, objectInfo }: Visit, [sourceId, output]: Link, wante
   if (!source) return `is linked to node ${sourceId}, which is not there`;
   const outputs = objectInfo.get(source.class_type)?.output;
   if (!outputs) return null;
-  if (output >= outputs.length)
+  // Nodes with any number of outputs list the last one alone.
+  const isBehind = output >= outputs.length;
+  if (isBehind && outputs.at(-1) !== "*")
     return `is linked to output ${output} of ${source.class_type}, which has none`;
-  const given = outputs[output];
+  const given = isBehind ? "*" : outputs[output];
   return isFit(given, wanted) ? null : `takes ${wanted}, but is linked to ${String(given)}`;
 }
 

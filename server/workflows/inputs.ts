@@ -6,7 +6,8 @@ export interface ObjectInfo {
     readonly required?: Readonly<Record<string, unknown>>;
     readonly optional?: Readonly<Record<string, unknown>>;
   };
-  readonly output?: readonly unknown[];
+  /** Undefined where the server tells them in no list: nothing is known of them. */
+  readonly output?: readonly unknown[] | undefined;
   readonly output_node?: boolean;
 }
 

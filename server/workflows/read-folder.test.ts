@@ -31,7 +31,8 @@ test("A12: bad folders are refused, each with every reason, and the others are r
   await write("crooked", { manifest: { ...sampleFiles().manifest, outputs: ["8"], prefix: ["3.prefix"] } });
   await write("t2i_sdxl");
   await mkdir(path.join(dir, "empty"));
-  await mkdir(path.join(dir, ".git"));
+  const ofSystems = [".git", "@eaDir", "#recycle", "$RECYCLE.BIN", "__MACOSX", "lost+found"];
+  for (const name of [...ofSystems, "System Volume Information"]) await mkdir(path.join(dir, name));
   await writeFile(path.join(dir, "README.md"), "Our workflows");
 
   const { workflows, problems } = await readWorkflowFolder(dir);

@@ -37,12 +37,15 @@ async function readWorkflow(dir: string): Promise<Workflow> {
   return parseWorkflow({ name, manifest, graph, isBuiltIn: false });
 }
 
+/** Folders of systems and network drives: of git and others, of Synology and QNAP, of Windows, of archives of macOS, of ext4. */
+const ofSystem = /^(?:[.@#$]|__MACOSX$|System Volume Information$|lost\+found$)/;
+
 /** The folder itself when it is a workflow, else the folders in it. */
 async function listFolders(dir: string): Promise<string[]> {
   const entries = await readdir(dir, { withFileTypes: true });
   if (entries.some(({ name }) => name === "workflow.json" || name === "graph.json")) return [dir];
   return entries
-    .filter((entry) => !entry.isFile() && !entry.name.startsWith("."))
+    .filter((entry) => !entry.isFile() && !ofSystem.test(entry.name))
     .map(({ name }) => path.join(dir, name))
     .toSorted();
 }

@@ -136,10 +136,10 @@ export async function freeMemory(server: ComfyServer, options: CallOptions): Pro
 
 const inputs = z.record(z.string(), z.unknown()).catch({});
 
-/** Members in another form are none: the server has the class all the same. */
+/** Inputs in another form are none, outputs unknown, as of nodes with any number of them: the server has the class all the same. */
 const nodeInfo = z.object({
   input: z.object({ required: inputs, optional: inputs }).catch({ required: {}, optional: {} }),
-  output: z.array(z.unknown()).catch([]),
+  output: z.array(z.unknown()).optional().catch(undefined),
   output_node: z.coerce.boolean().catch(false),
 });
 
