@@ -165,13 +165,13 @@ test("a text that names a limit of pictures names that of the checks, in every l
 test("what pages show of a refusal is in the catalogue of every language", async () => {
   const told = sentencesOf(
     "server/{boards,links,presets,users,wardrobe}/*.ts",
-    "server/images/{tags,quota,near,conditions}.ts",
+    "server/images/{tags,quota,near,conditions,dates}.ts",
     "server/jobs/{submit-many,reorder,retry}.ts",
     "server/accounts/{credentials,passkeys}.ts",
     "server/telegram/links.ts",
     "server/deliveries/{endpoints,notifications}.ts",
     "server/nodes/admin-requests.ts",
-    "server/assistant/{ask,proposals}.ts",
+    "server/assistant/{ask,proposals,talks}.ts",
     "worker/engines/local/{garment,people}/*.ts",
   );
   expect(told.length).toBeGreaterThan(60);
