@@ -10,7 +10,7 @@ import { findTalks, snippetOf } from "./find-talks.ts";
 import { addSpeaker } from "./import-talks.ts";
 import { questionSource } from "./live.ts";
 import { readConversation } from "./read.ts";
-import { changeConversation, deleteConversation, listConversations } from "./talks.ts";
+import { changeConversation, deleteConversation, listConversations, titleOf } from "./talks.ts";
 
 const { assistantConversations, assistantMessages } = schema;
 
@@ -64,6 +64,11 @@ describe("names and pins", () => {
     expect(await list()).toMatchObject([{ id, title: "Winter catalogue" }]);
     expect(await change({ id, title: "x".repeat(500) })).toMatchObject({ title: "x".repeat(120) });
     expect(await change({ id, title: " \u200B " })).toMatchObject({ title: "Which red dress?" });
+  });
+
+  test("a long question without spaces is cut between its signs", () => {
+    for (const before of ["", "a"])
+      expect(titleOf(before + "\u{20BB7}".repeat(80))).toMatch(/^a?\u{20BB7}{39,40}…$/u);
   });
 
   test("pinned ones come first, the last pinned first, and are on no later page", async () => {

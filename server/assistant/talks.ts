@@ -150,7 +150,7 @@ const titleLength = 80;
 export function titleOf(text: string): string {
   const line = text.replaceAll(/\s+/g, " ").trim();
   if (line.length <= titleLength) return line;
-  const cut = line.slice(0, titleLength);
+  const cut = line.slice(0, titleLength).replace(/[\uD800-\uDBFF]$/, "");
   const end = cut.lastIndexOf(" ");
   return `${(end > titleLength / 2 ? cut.slice(0, end) : cut).trimEnd()}…`;
 }
