@@ -30,6 +30,9 @@ export async function readListed(db: Db, workflow: Workflow): Promise<readonly M
   });
 }
 
+/** What servers on Windows list with the other slash is the same file. */
+const pathOf = (name: string) => name.replaceAll("\\", "/");
+
 /** The same of all servers together: files by the alphabet, samplers and schedulers in the order of the servers. */
 export async function readListedNames(
   db: Db,
@@ -40,9 +43,10 @@ export async function readListedNames(
   const servers = await readListed(db, workflow);
   return Object.fromEntries(
     listedPlaces(workflow).map((place) => {
-      const all = [...new Set(servers.flatMap((choices) => choices.get(placeOf(place)) ?? []))];
+      const all = servers.flatMap((choices) => choices.get(placeOf(place)) ?? []);
       const isFile = place.name === "loras" || place.name === "checkpoint";
-      return [place.name, isFile ? all.toSorted() : all];
+      const alike = Map.groupBy(isFile ? all.toSorted() : all, pathOf);
+      return [place.name, [...alike.values()].flatMap(([first]) => first ?? [])];
     }),
   );
 }

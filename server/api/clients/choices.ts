@@ -35,7 +35,9 @@ export async function readChoices(
 ): Promise<readonly Choice[]> {
   const [workflows, models] = await Promise.all([offeredWorkflows(db, config), offeredModels(db, config)]);
   const offered = [...workflows, ...models].filter(({ kind }) => kinds.includes(kind));
-  return (await Promise.all(offered.map((one) => choicesOf(db, one)))).flat();
+  const choices = (await Promise.all(offered.map((one) => choicesOf(db, one)))).flat();
+  // Of two workflows that take the same checkpoint the first one makes it.
+  return [...Map.groupBy(choices, ({ id }) => id).values()].flatMap(([first]) => first ?? []);
 }
 
 /** One; of a workflow that must be told a checkpoint one for each that servers list. */
