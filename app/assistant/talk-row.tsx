@@ -72,6 +72,13 @@ interface RowProps {
 const rowStyle =
   "flex flex-col rounded-control px-3 py-2 transition-colors duration-120 hover:bg-hover aria-[current=page]:bg-hover";
 
+/** Takes the focus to the line behind one that goes, or before it where it is the last. */
+function focusBeside(line: Element): void {
+  const lines = [...document.querySelectorAll<HTMLElement>("[data-talk]")];
+  const at = lines.findIndex((one) => one === line);
+  (lines[at + 1] ?? lines[at - 1])?.focus();
+}
+
 /** A conversation of the list with what can be done with it. */
 export function TalkRow({ talk, isCurrent, onOpen, onDelete }: RowProps) {
   const t = useTranslations("assistant");
@@ -85,7 +92,10 @@ export function TalkRow({ talk, isCurrent, onOpen, onDelete }: RowProps) {
   const onNamed = (next: string | null) => {
     setNaming(false);
     if (next !== null) change({ id, title: next });
-    requestAnimationFrame(() => link.current?.focus());
+    // Who left the field for another place stays there.
+    requestAnimationFrame(() => {
+      if (document.activeElement === document.body) link.current?.focus();
+    });
   };
   if (isNaming)
     return (
@@ -94,10 +104,11 @@ export function TalkRow({ talk, isCurrent, onOpen, onDelete }: RowProps) {
       </li>
     );
   const onKeyDown = (event: KeyboardEvent) => {
-    if (isCombined(event) || (event.key !== "F2" && event.key !== "Delete")) return;
+    if (isCombined(event) || (event.key !== "F2" && event.key !== "Delete")) return undefined;
     event.preventDefault();
-    if (event.key === "F2") setNaming(true);
-    else onDelete();
+    if (event.key === "F2") return setNaming(true);
+    focusBeside(event.currentTarget);
+    return onDelete();
   };
   return (
     <li className="group relative">

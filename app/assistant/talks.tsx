@@ -151,7 +151,7 @@ function stepOf(key: string, at: number, count: number): number | null {
 
 /** Takes the focus along by an arrow, in the list that has it. */
 function stepByKey(this: HTMLElement, event: globalThis.KeyboardEvent): void {
-  if (isCombined(event) || !(event.target instanceof HTMLElement)) return;
+  if (isCombined(event) || isOfInputMethod(event) || !(event.target instanceof HTMLElement)) return;
   const lines = [...this.querySelectorAll<HTMLElement>("[data-talk]")];
   const at = lines.indexOf(event.target);
   const isField = event.target.matches("input[type=search]");

@@ -151,6 +151,9 @@ test("@all B1 conversations are found by what was said, named, pinned and saved,
     await expect(list.getByText("Nothing was found.")).toBeVisible();
     await search.press("Escape");
     await expect(list.getByRole("heading", { name: "Today" })).toBeVisible();
+    // The arrow of an input method chooses one of its words.
+    await search.dispatchEvent("keydown", { key: "ArrowDown", isComposing: true, bubbles: true });
+    await expect(search).toBeFocused();
     await search.press("ArrowDown");
   });
 
@@ -167,6 +170,27 @@ test("@all B1 conversations are found by what was said, named, pinned and saved,
     await title.press("Enter");
     await expect(list.getByRole("link", { name: /^Winter catalogue/ })).toBeFocused();
     await expect(ofOther.getByRole("link", { name: /^Winter catalogue/ })).toBeVisible();
+  });
+
+  await test.step("who leaves the name for the question writes there, and Delete goes on to the next one", async () => {
+    const winter = list.getByRole("link", { name: /^Winter/ });
+    await winter.press("F2");
+    await list.getByRole("textbox", { name: "Title of the conversation" }).fill("Winter hats");
+    await question.click();
+    await expect(winter).toContainText("Winter hats");
+    await page.evaluate(
+      () => new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(seen))),
+    );
+    await expect(question).toBeFocused();
+    await winter.press("F2");
+    await list.getByRole("textbox", { name: "Title of the conversation" }).fill("Winter catalogue");
+    await page.keyboard.press("Enter");
+    const hat = list.getByRole("link", { name: /crème hat/ });
+    await hat.press("Delete");
+    await expect(hat).toHaveCount(0);
+    await expect(winter).toBeFocused();
+    await page.getByRole("button", { name: "Undo" }).click();
+    await expect(hat).toBeVisible();
   });
 
   await test.step("a pinned one stands above all, and is saved as Markdown", async () => {
