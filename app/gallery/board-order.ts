@@ -69,6 +69,8 @@ function dragChip(
   };
   const move = (event: PointerEvent) => {
     if (event.pointerId !== pointerId) return;
+    // It was let go before this code was there.
+    if (event.buttons === 0) return end(event);
     if (to !== null || Math.abs(event.clientY - startY) >= leastPx)
       mark(positionAt(middles, event.clientY, from));
   };

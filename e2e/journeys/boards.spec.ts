@@ -89,6 +89,42 @@ test("@all a board has its name above its pictures and on its tab, by its addres
   await expect(tab).toHaveTitle("Jobs · Atelier");
 });
 
+test("@all a click on a board before the code of drags is there drags nothing later", async ({ page }) => {
+  await page.setViewportSize({ width: 1_440, height: 900 });
+  await beGuest(page);
+  await uploadSample(page, "coffee.png");
+  await page.goto("/gallery");
+  const strip = page.getByRole("group", { name: "Boards" });
+  for (const name of ["Autumn", "Beach"]) {
+    await strip.getByRole("button", { name: "New board" }).click();
+    await page.getByRole("dialog").getByRole("textbox").fill(name);
+    await page.getByRole("dialog").getByRole("button", { name: "Make board" }).click();
+    await expect(strip.getByRole("button", { name: new RegExp(`^${name}`) })).toBeVisible();
+  }
+  await page.goto("/gallery");
+  const [autumn, beach] = ["Autumn", "Beach"].map((name) =>
+    strip.getByRole("button", { name: new RegExp(`^${name}`) }),
+  );
+  let pass: () => void = () => {};
+  const isFree = new Promise<void>((resolve) => (pass = resolve));
+  let [asked, answered] = [0, 0];
+  await page.route("**/_next/static/chunks/**", async (route) => {
+    asked += 1;
+    await isFree;
+    await route.fulfill({ response: await route.fetch() });
+    answered += 1;
+  });
+  await autumn?.click();
+  await expect.poll(() => asked).toBeGreaterThan(0);
+  pass();
+  await expect.poll(() => asked - answered).toBe(0);
+  await page.evaluate(() => new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(seen))));
+  await beach?.hover();
+  await expect(strip.locator(".opacity-45")).toHaveCount(0);
+  await beach?.click();
+  await expect(page).toHaveURL(/Beach/);
+});
+
 test("a selection goes on a new board, which is chosen, renamed, emptied and removed with undo, and a search is kept", async ({
   page,
 }) => {

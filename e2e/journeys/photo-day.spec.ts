@@ -74,9 +74,28 @@ test("@all a slideshow goes through the list, pauses by space, and ends with Esc
   await expect(page).toHaveURL(new RegExp(last));
   await page.keyboard.press("ArrowLeft");
   await expect(page).toHaveURL(atPause);
+  await test.step("a button that was clicked leaves the arrows to the show, and Tab goes to nothing below it", async () => {
+    await show.getByRole("button", { name: "Next" }).click();
+    await expect(page).toHaveURL(new RegExp(last));
+    await page.keyboard.press("ArrowLeft");
+    await expect(page).toHaveURL(atPause);
+    const below: string[] = [];
+    for (let press = 0; press < 10; press += 1) {
+      await page.keyboard.press("Tab");
+      below.push(
+        ...(await show.evaluate((room) => {
+          const active = document.activeElement;
+          const isBelow = active?.closest("button, a, input, textarea") && !room.contains(active);
+          return isBelow ? [active?.getAttribute("aria-label") ?? active?.textContent ?? ""] : [];
+        })),
+      );
+    }
+    expect(below).toEqual([]);
+  });
   await page.keyboard.press("Escape");
   await expect(show).toHaveCount(0);
   await expect(viewer.getByRole("img", { name: "chelsea" })).toBeVisible();
+  await expect.poll(() => viewer.evaluate((room) => room.contains(document.activeElement))).toBe(true);
   await viewer.getByRole("button", { name: "Process" }).press("Enter");
   await page.getByRole("menuitem", { name: "Slideshow" }).press("Enter");
   await expect(show.getByRole("radio", { name: "3 s" })).toBeChecked();

@@ -123,13 +123,12 @@ export function Slideshow({ image, next, onStep, onEnd }: Props) {
   }, [image.id, isTimed, pace]);
   const press = useEffectEvent((event: KeyboardEvent) => {
     if (isCombined(event)) return;
-    const isOnButton =
-      event.target instanceof Element && event.target.closest("button, [role=radio]") !== null;
+    const isOn = (what: string) => event.target instanceof Element && event.target.closest(what) !== null;
     const acts: Record<string, () => void> = {
       Escape: onEnd,
       p: onEnd,
-      ...(isOnButton ? {} : { " ": () => setPaused((was) => !was) }),
-      ...(isOnButton ? {} : { ArrowLeft: () => onStep(-1), ArrowRight: () => onStep(1) }),
+      ...(isOn("button, [role=radio]") ? {} : { " ": () => setPaused((was) => !was) }),
+      ...(isOn("[role=radio]") ? {} : { ArrowLeft: () => onStep(-1), ArrowRight: () => onStep(1) }),
     };
     const act = acts[keyOnce(event)];
     if (act === undefined) return;

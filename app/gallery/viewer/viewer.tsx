@@ -180,7 +180,7 @@ function ViewerRoom(props: ViewerRoomProps) {
   });
   return (
     <>
-      <div className="flex min-h-0 min-w-0 flex-1 flex-col">
+      <div inert={isShowing} className="flex min-h-0 min-w-0 flex-1 flex-col">
         <ViewerToolbar
           image={image}
           position={places.position}
@@ -219,7 +219,7 @@ function ViewerRoom(props: ViewerRoomProps) {
           />
         )}
       </div>
-      {isInfoOpen ? <ViewerInfo key={image.id} image={image} /> : null}
+      {isInfoOpen && !isShowing ? <ViewerInfo key={image.id} image={image} /> : null}
       <Slideshow
         isWanted={isShowing}
         isShown={isShowing}
