@@ -7,7 +7,7 @@ import {
   useQuery,
   useQueryClient,
 } from "@tanstack/react-query";
-import { useEffect } from "react";
+import { useEffect, useMemo } from "react";
 import type { QuestionUpdate } from "@atelier/server/assistant";
 import { api } from "../client/api.ts";
 import { live } from "../live/store.ts";
@@ -41,7 +41,7 @@ interface Wanted {
 /** A conversation as it changes; null for a new one. */
 export function useConversation(id: string | null, { reach = null, turns }: Wanted = {}) {
   const queries = useQueryClient();
-  const key = [...conversationKeys.one(id ?? ""), reach, turns];
+  const key = useMemo(() => [...conversationKeys.one(id ?? ""), reach, turns], [id, reach, turns]);
   const query = useQuery({
     queryKey: key,
     queryFn: () =>
@@ -60,17 +60,15 @@ export function useConversation(id: string | null, { reach = null, turns }: Want
     // While more of it is read, what is known of it stays; of another one nothing does.
     placeholderData: (known: Conversation | undefined) => (known?.id === id ? known : undefined),
   });
-  const hash = JSON.stringify(key);
   useEffect(() => {
     if (id === null) return;
     return live.onQuestions((update) => {
-      const read: readonly unknown[] = JSON.parse(hash);
-      const known = queries.getQueryData<Conversation>(read);
+      const known = queries.getQueryData<Conversation>(key);
       if (known === undefined) return;
       const conversation = applyQuestionUpdate(known, update);
-      if (conversation !== known) queries.setQueryData(read, conversation);
+      if (conversation !== known) queries.setQueryData(key, conversation);
     });
-  }, [hash, id, queries]);
+  }, [id, key, queries]);
   return query;
 }
 
