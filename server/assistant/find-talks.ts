@@ -88,37 +88,35 @@ const joined = (terms: readonly string[], sign: "&" | "|") =>
 
 interface ReadWord extends Record<string, unknown> {
   readonly form: string;
-  /** Its stems, each behind the mark of the owner. */
+  /** Its stems, each behind the mark of the owner; none of a word that is in no index, such as "the". */
   readonly terms: readonly string[];
-  readonly mark: readonly string[];
+  readonly mark: string;
 }
 
-/** What must be there of a word, in the language of PostgreSQL; null for one that is in no index, such as "the". */
-function termsOf({ form, terms }: ReadWord): string | null {
+/** What must be there of a word, in the language of PostgreSQL; nothing of one that is in no index. */
+function termsOf({ form, terms }: ReadWord): string[] {
   const parts = spaceless.test(form) ? terms.filter((term) => lettersOf(term) <= 2) : terms;
-  return parts.length === 0 ? null : joined(parts.map(quoted), prefixing.test(form) ? "|" : "&");
+  return parts.length === 0 ? [] : [joined(parts.map(quoted), prefixing.test(form) ? "|" : "&")];
 }
 
 const lettersOf = (term: string) => Array.from(term.slice(term.indexOf(" ") + 1)).length;
+
+const beginningsOf = ({ form, mark }: ReadWord) => (isWord.test(form) ? [`${quoted(mark + form)}:*`] : []);
 
 /** The words as a query of PostgreSQL; "" where nothing can be looked for. */
 async function readQuery(db: Db, ownerId: string, words: readonly string[]): Promise<string> {
   const texts = words.slice(0, mostWords);
   const read = await db.execute<ReadWord>(sql`
-    select recall_form(word) as form, recall_terms(${ownerId}, word) as terms, recall_terms(${ownerId}, '0') as mark
+    select recall_form(word) as form, recall_terms(${ownerId}, word) as terms,
+      left((recall_terms(${ownerId}, '0'))[1], -1) as mark
     from unnest(${textArray(texts)}) with ordinality words (word, place) order by place`);
-  const whole = read.slice(0, -1).flatMap((word) => termsOf(word) ?? []);
-  const last = read.at(-1);
-  if (!last) return "";
-  const ends = [termsOf(last), ...beginningsOf(last)].filter((end) => end !== null);
-  // The last word may be one that is in no index, or the beginning of another one.
-  const isDropped = whole.length > 0 && termsOf(last) === null;
-  return joined([...whole, ...(isDropped || ends.length === 0 ? [] : [joined(ends, "|")])], "&");
-}
-
-function beginningsOf({ form, mark }: ReadWord): string[] {
-  const [own = ""] = mark;
-  return isWord.test(form) ? [`${quoted(`${own.slice(0, -1)}${form}`)}:*`] : [];
+  const whole = read.slice(0, -1).flatMap(termsOf);
+  const ends = read.slice(-1).flatMap((last) => {
+    const terms = termsOf(last);
+    // One that is in no index may be the beginning of another, which is looked for where nothing else is.
+    return terms.length === 0 && whole.length > 0 ? [] : [...terms, ...beginningsOf(last)];
+  });
+  return joined([...whole, ...(ends.length === 0 ? [] : [joined(ends, "|")])], "&");
 }
 
 async function findTitles(db: Db, ownerId: string, query: string): Promise<string[]> {
