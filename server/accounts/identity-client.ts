@@ -1,14 +1,9 @@
 import { createHash } from "node:crypto";
 import * as oidc from "openid-client";
-import { AppError, clientSecretOf, type IdentityProvider, outsideFetch } from "../platform/index.ts";
+import { clientSecretOf, type IdentityProvider } from "../platform/index.ts";
 import type { Services } from "../services.ts";
+import { discover } from "./identity-discovery.ts";
 
-/** Of each request to a provider; people wait for it. */
-const requestSeconds = 8;
-/** Far above discovery documents, key sets and tokens. */
-const maxBytes = 512 * 1024;
-/** Between the clocks of two machines. */
-const clockSkewSeconds = 60;
 /** A provider that changes its endpoints or its settings is followed after this time. */
 const discoveryMs = 600_000;
 
@@ -85,10 +80,12 @@ export function createIdentityClient(
   const configurationOf = async (): Promise<oidc.Configuration> => {
     const known = await found;
     if (known && known.until > Date.now()) return known.configuration;
-    const asked = discover(provider, secret).then((configuration) => ({
-      configuration,
-      until: Date.now() + discoveryMs,
-    }));
+    const asked = discover(provider, secret).then(
+      (configuration) => ({ configuration, until: Date.now() + discoveryMs }),
+      (error: unknown) => {
+        throw failureOf(error, "discovery");
+      },
+    );
     found = asked;
     asked.catch(() => {
       if (found === asked) found = null;
@@ -137,61 +134,6 @@ export function createIdentityClient(
 /** Binds the id token to this browser's try: the library keeps the verifier with the state, so the nonce needs no place of its own. */
 function nonceOf(codeVerifier: string): string {
   return createHash("sha256").update(`nonce ${codeVerifier}`).digest("base64url");
-}
-
-/** Asks for the discovery document and makes a client of it. Throws `ProviderError`. */
-async function discover(provider: IdentityProvider, secret: string | undefined): Promise<oidc.Configuration> {
-  const issuer = new URL(provider.issuer);
-  const fetchLimited: oidc.CustomFetch = async (url, { body, ...options }) => {
-    // The form of a code is the only thing that is sent.
-    const form = body instanceof URLSearchParams || typeof body === "string" ? body : null;
-    return limited(await outsideFetch(url, { ...options, body: form }));
-  };
-  try {
-    return await oidc.discovery(
-      issuer,
-      provider.clientId,
-      { [oidc.clockTolerance]: clockSkewSeconds },
-      authenticationOf(provider, secret),
-      {
-        timeout: requestSeconds,
-        [oidc.customFetch]: fetchLimited,
-        execute: [
-          oidc.enableNonRepudiationChecks,
-          // The configuration lets only addresses of this machine be without TLS.
-          ...(issuer.protocol === "http:" ? [oidc.allowInsecureRequests] : []),
-        ],
-      },
-    );
-  } catch (error) {
-    throw failureOf(error, "discovery");
-  }
-}
-
-/** The same answer with a body within the limit. Throws `url_too_large`. */
-async function limited(response: Response): Promise<Response> {
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
-  let sizeBytes = 0;
-  for await (const chunk of response.body ?? []) {
-    sizeBytes += chunk.byteLength;
-    if (sizeBytes > maxBytes)
-      throw new AppError("url_too_large", `The answer has more than ${maxBytes} bytes.`);
-    chunks.push(new Uint8Array(chunk));
-  }
-  const { status, headers } = response;
-  return new Response(chunks.length === 0 ? null : new Blob(chunks), { status, headers });
-}
-
-/** A client without a secret is a public one: PKCE alone protects its codes. */
-function authenticationOf({ clientAuth }: IdentityProvider, secret: string | undefined): oidc.ClientAuth {
-  if (secret === undefined) return oidc.None();
-  const [basic, post] = [oidc.ClientSecretBasic(secret), oidc.ClientSecretPost(secret)];
-  return (server, ...rest) => {
-    // The specification's own default is basic.
-    const taken = server.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
-    const isPost = clientAuth === undefined ? !taken.includes("client_secret_basic") : clientAuth === "post";
-    return (isPost ? post : basic)(server, ...rest);
-  };
 }
 
 async function exchange(

@@ -76,6 +76,9 @@ beforeAll(async () => {
         forged: testClientSecret,
         informed: testClientSecret,
         dotted: testClientSecret,
+        unslashed: testClientSecret,
+        realm: testClientSecret,
+        elsewhere: testClientSecret,
       }),
     },
     config: {
@@ -95,6 +98,9 @@ beforeAll(async () => {
           document: { ...usual, issuer: `${idp.issuer}/.well-known/openid-configuration`, opensEntry: true },
           forged: { ...usual, issuer: forging.issuer, opensEntry: true },
           informed: { ...usual, issuer: forging.issuer, allowedGroups: ["members"], opensEntry: true },
+          unslashed: { ...usual, issuer: `${forging.issuer}/application/o/studio`, opensEntry: true },
+          realm: { ...usual, issuer: `${forging.issuer}/realms/My%20Tools/`, opensEntry: true },
+          elsewhere: { ...usual, issuer: `${forging.issuer}/realms/one`, opensEntry: true },
           dotted: {
             ...usual,
             issuer: forging.issuer,
@@ -781,6 +787,29 @@ describe("a provider that is set up wrong, down or hostile", () => {
     const lines = captured.lines.join("\n");
     expect(lines).toContain("invalid_client");
     expect(lines).not.toContain("a-wrong-secret");
+  });
+
+  test.each([
+    ["a slash at its end that the configuration lacks", "unslashed", "/application/o/studio/", 200],
+    ["no slash at its end that the configuration has", "realm", "/realms/My%20Tools", 200],
+    ["another path", "elsewhere", "/realms/two", 502],
+  ])("whose name has %s", async (_what, provider, path, begun) => {
+    const issuer = forging.issuer + path;
+    forging.forgery.discovery = (document) => ({ ...document, issuer });
+    forging.forgery.claims = (usual) => ({
+      ...usual,
+      iss: issuer,
+      email: `${provider}@example.com`,
+    });
+    try {
+      const { status } = await start(openTestBrowser(test1.services), provider);
+      expect(status).toBe(begun);
+      const end = status === 200 ? await enterForged(provider) : null;
+      expect(end).toBe(status === 200 ? entered : null);
+    } finally {
+      delete forging.forgery.claims;
+      delete forging.forgery.discovery;
+    }
   });
 
   test.each([

@@ -4,6 +4,7 @@ import {
   type Env,
   explain,
   type IdentityProvider,
+  isSameIssuer,
   originOf,
 } from "../platform/index.ts";
 import { type CheckResult, failed, passed, warned } from "./checks.ts";
@@ -64,7 +65,7 @@ function nameFaultOf(document: unknown, issuer: string): string | null {
   const url = typeof said === "string" ? URL.parse(said) : null;
   // A name with a gap is one of many tenants: no token has it.
   const isTemplate = typeof said === "string" && said.includes("{");
-  if (url && !isTemplate && (isDocument(issuer) || url.href === new URL(issuer).href)) return null;
+  if (url && !isTemplate && (isDocument(issuer) || isSameIssuer(url, new URL(issuer)))) return null;
   const spelled = typeof said === "string" ? `calls itself ${said}` : "does not say its issuer";
   return `${spelled}; the configuration has ${issuer}: set issuer as the provider spells it`;
 }

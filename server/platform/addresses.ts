@@ -142,3 +142,8 @@ export const refusedMethodHeader = "x-atelier-refused-method";
 
 /** In an answer of a handler, its `Content-Length` for the front door: the framework drops the header itself. */
 export const lengthHeader = "x-atelier-length";
+
+const withoutSlash = ({ href }: URL) => href.replace(/\/$/, "");
+
+/** Whether two names of providers of sign-ins differ in nothing but a slash at the end. */
+export const isSameIssuer = (one: URL, other: URL): boolean => withoutSlash(one) === withoutSlash(other);

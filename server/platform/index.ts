@@ -26,6 +26,7 @@ export {
 export { answerRaw, isUpgrade, pathOfTarget, pushPath, taskUpdatesPath } from "./upgrades.ts";
 export {
   isLoopback,
+  isSameIssuer,
   namesLoopback,
   networksOf,
   originOf,

@@ -127,6 +127,9 @@ export interface ForgingProvider {
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
 
+/** The discovery document lies below each path: of a realm, or of an application. */
+const withoutRealm = (pathname: string) => pathname.replace(/^.+(?=\/\.well-known\/)/, "");
+
 /** A provider that answers as it is told to: a TEST TOOL for what a real one never does. */
 export async function startForgingProvider(): Promise<ForgingProvider> {
   const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
@@ -178,7 +181,7 @@ export async function startForgingProvider(): Promise<ForgingProvider> {
       response.writeHead(status, { "content-type": "application/json", ...headers });
       return response.end(JSON.stringify({ error: { code: "InvalidAuthenticationToken" } }));
     }
-    const answer = answers[pathname]?.(server.url);
+    const answer = answers[withoutRealm(pathname)]?.(server.url);
     const isText = typeof answer === "string";
     response.writeHead(answer === undefined ? 404 : 200, {
       "content-type": isText ? "text/html" : "application/json",
