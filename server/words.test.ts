@@ -166,7 +166,7 @@ test("what pages show of a refusal is in the catalogue of every language", async
   const told = sentencesOf(
     "server/{boards,links,presets,users,wardrobe}/*.ts",
     "server/images/{tags,quota,near,conditions,dates}.ts",
-    "server/jobs/{submit-many,reorder,retry}.ts",
+    "server/jobs/{draft,submit-many,reorder,retry}.ts",
     "server/accounts/{credentials,passkeys}.ts",
     "server/telegram/links.ts",
     "server/deliveries/{endpoints,notifications}.ts",

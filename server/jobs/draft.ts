@@ -6,7 +6,7 @@ import { type Caller, hasRight, requireRight } from "../accounts/plain.ts";
 import { isConsentStored } from "../safety.ts";
 import { type Quote, readListed, readQuote, toEstimate } from "../scheduling/index.ts";
 import type { Services } from "../services.ts";
-import { findWishes, type ListedName, type Workflow, wishesOf } from "../workflows/index.ts";
+import { findWishes, type Workflow, wishesOf } from "../workflows/index.ts";
 import { requireAgreed } from "./agreement.ts";
 import type { RequestKey } from "./keys.ts";
 import {
@@ -155,14 +155,6 @@ function withoutStyleNegative(asked: Draft, { request }: Draft, workflow: Workfl
   return { ...request, params: Object.fromEntries(kept) } as SubmitRequest;
 }
 
-/** What one says in a sentence for a value that servers list. */
-const listedWords: Readonly<Record<ListedName, string>> = {
-  loras: "LoRA",
-  checkpoint: "checkpoint",
-  sampler: "sampler",
-  scheduler: "scheduler",
-};
-
 /**
  * Throws `workflow_params` where servers of the last 24 hours can run the workflow and none has all LoRAs, the checkpoint, the
  * sampler and the scheduler, or where a name may be any of several files on each that has.
@@ -182,23 +174,18 @@ async function requireListed(
   );
   if (best === undefined) return;
   const { lacking, several } = best;
-  const [first] = lacking;
-  if (first !== undefined) {
-    const names = lacking.map(({ name }) => name);
-    const words = new Set(wishes.map(({ of }) => listedWords[of]));
-    const all = words.size > 1 ? "all of these" : `all of these ${listedWords[first.of]}s`;
-    const which = wishes.length > 1 ? `${all} together` : `this ${listedWords[first.of]}`;
-    const message = `No connected server has ${which}: ${names.join(", ")} is missing.`;
-    throw new AppError("workflow_params", message, { details: { lacking: names } });
-  }
-  const [unclear] = several;
-  if (unclear === undefined) return;
+  const names = lacking.map(({ name }) => name);
+  if (names.length > 0)
+    throw new AppError(
+      "workflow_params",
+      `No connected server has all that was chosen. Missing: ${names.join(", ")}.`,
+      { details: { lacking: names } },
+    );
+  if (several.length === 0) return;
   const which = several.map(({ name, choices }) => `${name} (${choices.join(", ")})`).join("; ");
-  throw new AppError(
-    "workflow_params",
-    `Name the ${listedWords[unclear.of]} with its folder: there are several of ${which}.`,
-    { details: { several } },
-  );
+  throw new AppError("workflow_params", `Name the file with its folder: there are several of ${which}.`, {
+    details: { several },
+  });
 }
 
 /** Whether more was listed than is stored: then a server says itself what it has. */

@@ -36,7 +36,7 @@ test("a checkpoint that no connected server has is refused by name, and one that
   await addListing("http://a:1", lists);
   await expect(send(asked({ checkpoint: "gone.safetensors" }, "t2i_checkpoint"))).rejects.toMatchObject({
     code: "workflow_params",
-    message: "No connected server has this checkpoint: gone.safetensors is missing.",
+    message: "No connected server has all that was chosen. Missing: gone.safetensors.",
   });
   const { id, params } = await made(asked({ checkpoint: "painted.safetensors" }, "t2i_checkpoint"));
   expect(params["checkpoint"]).toBe("painted.safetensors");
@@ -57,7 +57,7 @@ test("a name that may be any of several checkpoints is refused with them", async
   await addListing("http://a:1", lists);
   await expect(send(asked({ checkpoint: "same.safetensors" }, "t2i_checkpoint"))).rejects.toMatchObject({
     message:
-      "Name the checkpoint with its folder: there are several of same.safetensors (a/same.safetensors, b/same.safetensors).",
+      "Name the file with its folder: there are several of same.safetensors (a/same.safetensors, b/same.safetensors).",
   });
 });
 
@@ -67,7 +67,7 @@ test("no single server has the checkpoint and the sampler: the request is refuse
   const both = { checkpoint: "Painted.ckpt", sampler: "dpmpp_2m" };
   await expect(send(asked(both, "t2i_checkpoint"))).rejects.toMatchObject({
     message: expect.stringMatching(
-      /^No connected server has all of these together: (dpmpp_2m|Painted\.ckpt) is missing\.$/,
+      /^No connected server has all that was chosen\. Missing: (dpmpp_2m|Painted\.ckpt)\.$/,
     ),
   });
   expect((await made(asked({ ...both, sampler: "euler" }, "t2i_checkpoint"))).params["sampler"]).toBe(
@@ -91,7 +91,7 @@ test("a workflow that takes no checkpoint refuses one, and without a sampler kee
     code: "workflow_params",
   });
   await expect(send(asked({ sampler: "Euler a" }, "t2i_sdxl"))).rejects.toMatchObject({
-    message: "No connected server has this sampler: Euler a is missing.",
+    message: "No connected server has all that was chosen. Missing: Euler a.",
   });
   expect((await made(asked({}, "t2i_sdxl"))).params).not.toHaveProperty("sampler");
 });

@@ -143,7 +143,7 @@ test("LoRAs that no connected server has are refused, and wait where none is con
   await addServer(services, { nodeId, url: "http://a:1", needs: ["comfyui/t2i_sdxl"] });
   await expect(send(fur)).rejects.toMatchObject({
     code: "workflow_params",
-    message: "No connected server has this LoRA: fur.safetensors is missing.",
+    message: "No connected server has all that was chosen. Missing: fur.safetensors.",
   });
   await services.db.update(schema.engineServers).set({ loras: ["style/fur.safetensors"] });
   const { id } = await send(fur);
@@ -181,7 +181,7 @@ test("a name that may be any of several LoRAs is refused with them, and one with
   const named = (name: string) => asked({ prompt: "a fox", loras: [{ name }] }, null);
   await expect(send(named("fur.safetensors"))).rejects.toMatchObject({
     code: "workflow_params",
-    message: `Name the LoRA with its folder: there are several of fur.safetensors (${loras.join(", ")}).`,
+    message: `Name the file with its folder: there are several of fur.safetensors (${loras.join(", ")}).`,
   });
   expect(await send(named("b/fur.safetensors"))).toMatchObject({ id: expect.any(String) });
 });
