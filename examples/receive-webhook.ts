@@ -4,7 +4,7 @@
  *   PORT=8787 WEBHOOK_SECRET=whsec_... node examples/receive-webhook.ts
  *
  * The secret is in the answer to `POST /api/v1/webhooks` with `{"url": "https://..."}`. The studio sends to public https
- * addresses; for a receiver on this machine name it in `ALLOWED_PRIVATE_HOSTS` of the worker.
+ * addresses; for a receiver on this machine name it in `ALLOWED_PRIVATE_HOSTS` of the pages and of the worker.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";

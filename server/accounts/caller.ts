@@ -21,6 +21,10 @@ export interface Caller {
   readonly rights?: ReadonlySet<KeyRight>;
 }
 
+/** For a request whose key opens nothing. */
+export const deadKey =
+  "This API key does not work: it is mistyped, has ended or was revoked, or its account is suspended.";
+
 /** Who makes a way into an account. */
 export type Maker = Pick<Caller, "userId" | "via" | "sessionId" | "keyId">;
 

@@ -11,7 +11,7 @@
  *
  * Secrets are stored as hashes and never logged. Access to a job or an image is decided where the row is read, not here.
  */
-export { accountOf, type Caller, findEnded, refuseGuest } from "./caller.ts";
+export { accountOf, type Caller, deadKey, findEnded, refuseGuest } from "./caller.ts";
 export { notAdmin, readAdminFactor, refuseLack, setAdminFactor } from "./admin-factor.ts";
 export { authOf, maxKeyNameLength, servedAuthPaths, trustedOrigins } from "./auth.ts";
 export { actAs, findClient } from "./client-users.ts";

@@ -1,6 +1,6 @@
-import { z } from "zod";
+import type { z } from "zod";
 import type { JobKind } from "../engines.ts";
-import { AppError, issuesOf } from "../platform/index.ts";
+import { AppError, issuesOf, lineOfIssues } from "../platform/index.ts";
 import { paramsTaken } from "../providers/index.ts";
 import { type Candidate, sizeClassOf } from "../scheduling/index.ts";
 import { drawSeed, type Workflow, workflowParams } from "../workflows/index.ts";
@@ -24,8 +24,9 @@ export function resolveParams(request: SubmitRequest, { workflow, model }: Fitti
   if (!workflow) return { ...given };
   const fitted = fit(request, workflow, none);
   if ("params" in fitted) return fitted.params;
-  throw new AppError("workflow_params", `"${workflow.title}": ${z.prettifyError(fitted)}`, {
-    details: { issues: issuesOf(fitted) },
+  const issues = issuesOf(fitted);
+  throw new AppError("workflow_params", `"${workflow.title}": ${lineOfIssues(issues)}`, {
+    details: { issues },
   });
 }
 

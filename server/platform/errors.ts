@@ -1,5 +1,4 @@
 import { STATUS_CODES } from "node:http";
-import type { z } from "zod";
 import { isDiskFull, isOutOfSpace } from "./disk-errors.ts";
 import { pictureLimits } from "./picture-limits.ts";
 import { currentRequestId } from "./request-id.ts";
@@ -190,18 +189,6 @@ export const errorRules = {
 } as const satisfies Record<string, ErrorRule>;
 
 export type ErrorCode = keyof typeof errorRules;
-
-/** One wrong field of a request. */
-export interface FieldIssue {
-  /** Dotted path, empty for the whole. */
-  readonly path: string;
-  readonly message: string;
-}
-
-/** The wrong fields as callers see them. */
-export function issuesOf(error: z.ZodError): FieldIssue[] {
-  return error.issues.map((issue) => ({ path: issue.path.join("."), message: issue.message }));
-}
 
 /** The one error of the product: a code of the closed table, a message for people, the cause for the log. */
 export class AppError extends Error {

@@ -20,9 +20,8 @@ export {
   toUploadError,
   errorRules,
   type ErrorCode,
-  type FieldIssue,
-  issuesOf,
 } from "./errors.ts";
+export { type FieldIssue, issuesOf, lineOfIssues } from "./issues.ts";
 export { answerRaw, isUpgrade, pathOfTarget, pushPath, taskUpdatesPath } from "./upgrades.ts";
 export {
   isLoopback,

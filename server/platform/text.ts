@@ -1,6 +1,7 @@
 import { v7 } from "uuid";
 import { z } from "zod";
-import { AppError, issuesOf } from "./errors.ts";
+import { AppError } from "./errors.ts";
+import { issuesOf, lineOfIssues } from "./issues.ts";
 
 /** A new id: UUID version 7, so that ids sort by the time they were made. */
 export function newId(): string {
@@ -179,9 +180,8 @@ export function parseRequest(text: string): unknown {
 export function parseAsked<Value>(schema: z.ZodType<Value>, value: unknown): Value {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw new AppError("bad_request", z.prettifyError(result.error), {
-    details: { issues: issuesOf(result.error) },
-  });
+  const issues = issuesOf(result.error);
+  throw new AppError("bad_request", lineOfIssues(issues), { details: { issues } });
 }
 
 /** The place of the quote that ends the string which begins at `from`. Answers hold pictures as strings of many MB. */

@@ -5,6 +5,7 @@ import {
   createPermits,
   isAppError,
   issuesOf,
+  lineOfIssues,
   parseRequest,
   places,
   requireReadable,
@@ -59,9 +60,7 @@ export function parseBody<T>(schema: z.ZodType<T>, body: unknown): T {
   const result = schema.safeParse(body);
   if (result.success) return result.data;
   const issues = issuesOf(result.error);
-  throw new AppError("bad_request", issues.map(({ path, message }) => `${path}: ${message}`).join("; "), {
-    details: { issues },
-  });
+  throw new AppError("bad_request", lineOfIssues(issues), { details: { issues } });
 }
 
 /** Reads a JSON body with pictures. Throws `request_too_large`, `bad_request`. */

@@ -1,5 +1,6 @@
 import type { Context, Hono } from "hono";
 import {
+  deadKey,
   actAs,
   type Caller,
   type KeyRight,
@@ -102,6 +103,8 @@ function isSilentBrowser({ headers }: Request): boolean {
   return isBrowser && !headers.has("origin") && !headers.has("sec-fetch-site");
 }
 
+const noKey = "Send an API key: docs/clients.md says how.";
+
 /**
  * The owner of the API key of a request: `Authorization: Bearer <key>`, or Basic with the key as its password, which
  * programs send for an address like `https://key:<key>@studio.example.org`. Never a session. Throws `unauthorized`,
@@ -117,7 +120,7 @@ async function requireKey(
   if (password !== null && (isCrossSite(services.env, request) || isSilentBrowser(request)))
     throw new AppError("forbidden", "The request may come from another site.");
   const caller = authorization && (await resolveCaller(services, keyHeadersOf(authorization)));
-  if (!caller) throw new AppError("unauthorized", "Send an API key: docs/clients.md says how.");
+  if (!caller) throw new AppError("unauthorized", authorization === "" ? noKey : deadKey);
   requireRight(caller, right);
   return caller;
 }

@@ -442,5 +442,13 @@ test("writes by session have a limit on both doors together; reads and keys do n
     return [await write(cookie), await rename(), await write(cookie), await rename(), await read()];
   });
   expect(answers.map(({ status }) => status)).toEqual([404, 404, 429, 429, 404]);
-  expect((await write({ authorization: "Bearer atelier_unknown" })).status).toBe(401);
+  const wrong: Record<string, string>[] = [{ authorization: "Bearer atelier_unknown" }, {}];
+  const details = wrong.map(async (headers) => {
+    const answer = await write(headers);
+    return [answer.status, ((await answer.json()) as { detail: string }).detail];
+  });
+  expect(await Promise.all(details)).toEqual([
+    [401, expect.stringMatching(/^This API key does not work: it is mistyped/)],
+    [401, "Sign in or send an API key."],
+  ]);
 });

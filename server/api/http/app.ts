@@ -3,6 +3,7 @@ import type { z } from "zod";
 import {
   AppError,
   issuesOf,
+  lineOfIssues,
   originOf,
   parseRequest,
   requireReadable,
@@ -130,7 +131,8 @@ function parse(schema: z.ZodType | undefined, value: unknown): unknown {
   requireReadable(value);
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw new AppError("bad_request", undefined, { details: { issues: issuesOf(result.error) } });
+  const issues = issuesOf(result.error);
+  throw new AppError("bad_request", lineOfIssues(issues), { details: { issues } });
 }
 
 async function readJson(

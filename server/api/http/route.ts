@@ -1,6 +1,7 @@
 import { z } from "zod";
 import {
   type Caller,
+  deadKey,
   type KeyRight,
   refuseLack,
   requireRight,
@@ -14,6 +15,8 @@ import { admitRead, admitWrite } from "../requests.ts";
 
 const readMethods = new Set(["GET", "HEAD"]);
 
+const sentKey = ({ headers }: Request) => /^bearer /i.test(headers.get("authorization") ?? "");
+
 type Requirement = Pick<RouteFacts, "counts" | "right">;
 
 /**
@@ -26,7 +29,7 @@ export async function requireCaller(
   { counts, right = rightFor(request.method) }: Requirement = {},
 ): Promise<Caller> {
   const caller = await resolveCaller(services, request.headers);
-  if (!caller) throw new AppError("unauthorized");
+  if (!caller) throw new AppError("unauthorized", sentKey(request) ? deadKey : undefined);
   const isAdminsRight = right === "admin" || right === "metrics";
   if (isAdminsRight) refuseLack(caller);
   requireRight(caller, right);

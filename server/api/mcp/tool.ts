@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type Forms, mendArguments, saidArguments } from "../../assistant/index.ts";
-import { AppError, issuesOf } from "../../platform/index.ts";
+import { AppError, issuesOf, lineOfIssues } from "../../platform/index.ts";
 import type { ClientInput } from "../clients/route.ts";
 import type { Answer, Extra } from "./making.ts";
 
@@ -41,8 +41,7 @@ function parse<Schema extends z.ZodObject>(schema: Schema, given: unknown): z.ou
   const mended = schema.safeParse(mendArguments(said, forms));
   if (mended.success) return mended.data;
   const issues = issuesOf(mended.error);
-  const text = issues.map(({ path, message }) => `${path}: ${message}`).join("; ");
-  throw new AppError("bad_request", `Invalid arguments: ${text}`, { details: { issues } });
+  throw new AppError("bad_request", `Invalid arguments: ${lineOfIssues(issues)}`, { details: { issues } });
 }
 
 /** Safe cast: each schema is one of an object. */

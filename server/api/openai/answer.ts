@@ -1,6 +1,7 @@
 import { type AnswerFormat, readAs } from "../../images/index.ts";
 import type { JobView } from "../../jobs/index.ts";
 import { signPicture } from "../../links/index.ts";
+import { deadKey } from "../../accounts/index.ts";
 import { type AppError, type FieldIssue, originOf, toProblem } from "../../platform/index.ts";
 import {
   cancelQuietly,
@@ -247,7 +248,8 @@ const howToAgree =
   "Allow a price with max_price_usd in the body, the header X-Max-Price-Usd, or behind the model's name: atelier/<model>@0.05.";
 
 function messageOf({ code, message }: AppError): string {
-  if (code === "unauthorized") return "Send an API key of the studio as Authorization: Bearer <key>.";
+  if (code === "unauthorized" && message !== deadKey)
+    return "Send an API key of the studio as Authorization: Bearer <key>.";
   return code === "not_agreed" ? `${message} ${howToAgree}` : message;
 }
 

@@ -212,7 +212,11 @@ describe("the official package", () => {
     await expect(generate({ prompt: "" })).rejects.toMatchObject({ status: 400, param: "prompt" });
     await expect(generate({ model: "midjourney" })).rejects.toMatchObject({ status: 404, param: "model" });
     const wrongKey = new OpenAI({ baseURL: `${studio.url}/v1`, apiKey: "wrong" });
-    await expect(wrongKey.models.list()).rejects.toMatchObject({ status: 401, code: "invalid_api_key" });
+    await expect(wrongKey.models.list()).rejects.toMatchObject({
+      status: 401,
+      code: "invalid_api_key",
+      message: expect.stringMatching(/This API key does not work: it is mistyped/),
+    });
     const opaque = await toFile(
       await sharp(await drawPhoto())
         .removeAlpha()
