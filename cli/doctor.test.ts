@@ -33,9 +33,10 @@ test("everything connected is tried, what is wrong is quoted without a secret, a
     const run = runNode([...main, "doctor", ...flags], { ...env, ...more });
     return { code: await run.ended, output: run.output() };
   };
-  const [told, fine, misused] = await Promise.all([
+  const [told, fine, without, misused] = await Promise.all([
     doctor({}, "--json"),
     doctor({ COMFYUI_URLS: comfyui.url }),
+    doctor({ COMFYUI_URLS: "", APP_URL: "http://127.0.0.1:9" }),
     doctor({}, "--jsn"),
   ]);
   await Promise.all([opened.close(), comfyui.close(), page.close()]);
@@ -65,5 +66,9 @@ test("everything connected is tried, what is wrong is quoted without a secret, a
   expect(starting("Telegram bot")).toMatchObject([{ state: "not tried" }]);
 
   expect([fine.code, fine.output]).toEqual([0, expect.stringMatching(/Everything that was tried works\./)]);
+  // No page answers there, which is a warning: not everything works.
+  expect(without.code).toBe(0);
+  expect(without.output).toMatch(/^– {5}ComfyUI, IOPaint +COMFYUI_URLS and IOPAINT_URLS are not set/m);
+  expect(without.output).toMatch(/\nNothing failed; look at \d+ of \d+ lines \(warn\)\.\n/);
   expect(misused.code).toBe(1);
 }, 60_000);

@@ -51,6 +51,13 @@ const serverTimeoutMs = 5_000;
 
 const nothing = { version: null, deviceName: null, device: null, needs: [], models: [], missing: {} };
 
+const noServers: CheckResult = {
+  name: "ComfyUI, IOPaint",
+  isOk: true,
+  isUntried: true,
+  message: "COMFYUI_URLS and IOPAINT_URLS are not set: this computer's own engine does what it can",
+};
+
 /** What each ComfyUI and IOPaint server can run, and a line for each entry of the environment that names none. */
 async function checkConnectedServers(env: Env): Promise<CheckResult[]> {
   const { all: workflows } = await loadWorkflows(env);
@@ -60,6 +67,7 @@ async function checkConnectedServers(env: Env): Promise<CheckResult[]> {
     return { ...server, seenFrom: null, version, device: deviceName ?? device, needs, models, missing };
   });
   const faults = problems.map(({ what, reason }) => ({ name: what, isOk: false, message: reason }));
+  if (servers.length + problems.length === 0) return [noServers];
   return [...faults, ...judgeServers(seen)];
 }
 
@@ -70,10 +78,13 @@ function print(findings: readonly Finding[]): void {
   for (const { name, state, message } of findings)
     console.log(`${marks[state]}  ${name.padEnd(width)}  ${message}`);
   const failures = findings.filter(({ state }) => state === "fail").length;
+  const warnings = findings.filter(({ state }) => state === "warn").length;
   const tried = findings.filter(({ state }) => state !== "not tried").length;
-  console.log(
-    failures === 0 ? "\nEverything that was tried works." : `\n${failures} of ${tried} checks failed.`,
-  );
+  const works =
+    warnings === 0
+      ? "Everything that was tried works."
+      : `Nothing failed; look at ${warnings} of ${tried} lines (warn).`;
+  console.log(failures === 0 ? `\n${works}` : `\n${failures} of ${tried} checks failed.`);
 }
 
 const usage = "Usage: atelier doctor [--json] [--mail ADDRESS]";

@@ -91,6 +91,8 @@ function useSentence(): (item: Attention) => string {
     if ("duty" in item) return t(item.type, { duty: dutyName(item.duty), failures: item.failures });
     if ("ms" in item) return t(item.type, { node: item.node, span: age(item.ms) });
     switch (item.type) {
+      case "no_node":
+        return t(item.type);
       case "queue_without_node":
         return t(item.type, { queue: item.queue, waiting: item.waiting });
       case "server_down":
@@ -117,6 +119,7 @@ function useSentence(): (item: Attention) => string {
 function hrefOf(item: Attention): string {
   if (item.type === "provider_setup") return "/admin/providers";
   if (item.type === "duty_failing") return "#duties";
+  if (item.type === "no_node") return "/admin/nodes";
   if (item.type !== "queue_without_node") return `/admin/nodes#node-${item.nodeId}`;
   return `/admin/jobs?status=open&queue=${encodeURIComponent(item.queue)}`;
 }

@@ -172,8 +172,16 @@ test("the box is as wide as its longest line", () => {
 
 test("the link of the first admin is shown only while there is no admin", () => {
   const link = "http://localhost:3000/sign-in#admin=token";
-  expect(readyLines("http://localhost:3000", link)).toContain(link);
-  expect(readyLines("http://localhost:3000", null).join()).not.toContain("admin");
+  expect(readyLines("start", "http://localhost:3000", link)).toContain(link);
+  expect(readyLines("start", "http://localhost:3000", null).join()).not.toContain("admin");
+});
+
+test("start says that a worker has to run beside it, and dev, which runs one, does not", () => {
+  const [start, dev] = (["start", "dev"] as const).map((role) =>
+    readyLines(role, "http://localhost:3000", null).join("\n"),
+  );
+  expect(start).toMatch(/worker runs beside it: npx -y pnpm@\S+ worker/);
+  expect(dev).not.toContain("worker");
 });
 
 test("dev refuses an address that is open to the network, and says what to use", async () => {

@@ -158,24 +158,29 @@ export function box(lines: readonly string[]): string {
   return [`┌${edge}┐`, ...rows, `└${edge}┘`].join("\n");
 }
 
+/** `dev` starts a worker itself. */
+const ofRoles: Readonly<Partial<Record<Role, readonly string[]>>> = {
+  start: ["", "Jobs wait until a worker runs beside it: npx -y pnpm@12.21.0 worker"],
+};
+
 /** The lines of the box, with the link for the first admin if no admin exists. */
-export function readyLines(appUrl: string, adminLink: string | null): string[] {
+export function readyLines(role: Role, appUrl: string, adminLink: string | null): string[] {
   const link =
     adminLink === null ? [] : ["", "There is no admin yet. This link makes an account the admin:", adminLink];
-  return ["Atelier is ready", appUrl, ...link, "", "Ctrl-C stops it"];
+  return ["Atelier is ready", appUrl, ...link, ...(ofRoles[role] ?? []), "", "Ctrl-C stops it"];
 }
 
 /** Prints the address once the page answers; returns without output when `isOver`. */
 async function announce(
   settings: Settings,
-  options: { say: (text: string) => void; isOver: () => boolean; adminLink: string | null },
+  options: { say: (text: string) => void; isOver: () => boolean; lines: readonly string[] },
 ): Promise<void> {
   const host = settings.host === "0.0.0.0" || settings.host === "::" ? "127.0.0.1" : settings.host;
   let askMs = firstAskMs;
   while (!options.isOver()) {
     const status = await readStatus(host, settings.port);
     if (status !== null && status < 500) {
-      options.say(`\n${box(readyLines(settings.appUrl, options.adminLink))}\n`);
+      options.say(`\n${box(options.lines)}\n`);
       return;
     }
     if (status !== null) askMs = Math.min(askMs * 2, lastAskMs);
@@ -225,8 +230,8 @@ interface Plan {
 function sayReady({ role, settings, flags }: Plan, stop: StopSignals, adminToken: string): void {
   if (role === "worker" && !flags?.once) say("The worker is running. Ctrl-C stops it");
   if (role === "worker") return;
-  const adminLink = firstAdminLink(settings, adminToken);
-  void announce(settings, { say, isOver: stop.isRequested, adminLink });
+  const lines = readyLines(role, settings.appUrl, firstAdminLink(settings, adminToken));
+  void announce(settings, { say, isOver: stop.isRequested, lines });
 }
 
 async function serve(plan: Plan, stop: StopSignals): Promise<number> {

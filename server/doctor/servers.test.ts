@@ -17,6 +17,20 @@ const able: SeenServer = {
   socketReason: null,
 };
 
+test("of a server where nothing answers the line says what to do, of another its own words do", () => {
+  const reason = "The server cannot be reached.";
+  const lines = judgeServers([
+    { ...able, reason, noAnswer: "nothing listens there" },
+    { ...able, engine: "iopaint", reason, noAnswer: "nothing listens there" },
+    { ...able, reason: "The server refused (401).", said: "key is missing" },
+  ]);
+  expect(lines.map(({ message }) => message)).toEqual([
+    "The server cannot be reached; start it, or correct COMFYUI_URLS",
+    "The server cannot be reached; start it, or correct IOPAINT_URLS",
+    "The server refused (401)",
+  ]);
+});
+
 test("A10 a server with one model gets one line for all shipped workflows, and one for each of one's own", () => {
   const others = builtInWorkflows().filter(({ name }) => name !== "upscale_model");
   const missing = {

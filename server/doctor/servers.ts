@@ -25,6 +25,7 @@ export interface SeenServer {
 }
 
 const titles = { comfyui: "ComfyUI", iopaint: "IOPaint" } as const;
+const addresses = { comfyui: "COMFYUI_URLS", iopaint: "IOPAINT_URLS" } as const;
 const shortName = (need: string) => need.slice(need.indexOf("/") + 1);
 
 /**
@@ -41,8 +42,12 @@ export function judgeServers(servers: readonly SeenServer[]): CheckResult[] {
 }
 
 function judgeServer(name: string, server: SeenServer): CheckResult {
-  if (server.reason !== null)
-    return { ...failed(name, server.reason), said: server.said, noAnswer: server.noAnswer };
+  if (server.reason !== null) {
+    // Who answers is there: its own words say what it wants.
+    const advice = server.said === "" ? `; start it, or correct ${addresses[server.engine]}` : "";
+    const message = `${server.reason.replace(/\.$/, "")}${advice}`;
+    return { ...failed(name, message), said: server.said, noAnswer: server.noAnswer };
+  }
   const about = [server.version, server.device].filter(Boolean).join(", ");
   const names = server.needs.map(shortName).join(", ");
   const runs = names === "" ? "runs nothing" : `runs ${names}`;

@@ -33,6 +33,26 @@ async function endJob(id: string, ended: { status: string; agoS: number; waitS?:
     where id = ${id}`);
 }
 
+test("O3 a studio without any node is not calm, unless its nodes are started on demand", async () => {
+  const { services } = scene;
+  await services.db.execute(
+    sql`update nodes set state = 'gone', ended_at = now() where state in ('active', 'draining')`,
+  );
+  const onDemand = { startS: 60, workflows: [] };
+  const asleep = {
+    ...services.config,
+    queues: { "gpu-asleep": { minCores: 0, minMemoryGib: 0, minVramGib: 8, onDemand } },
+  };
+  const told = async (config = services.config) => {
+    const { attention } = await readOverview({ ...services, config }, { window: "1h" });
+    return attention.map(({ type }) => type).includes("no_node");
+  };
+  const without = [await told(), await told(asleep)];
+  const node = await addNode(services);
+  expect([...without, await told()]).toEqual([true, false, false]);
+  await services.db.execute(sql`delete from nodes where id = ${node}`);
+});
+
 test("S8 a queue that is started on demand needs an admin only when its start takes three times as long", async () => {
   const { services } = scene;
   const onDemand = { startS: 60, workflows: [] };

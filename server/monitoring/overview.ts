@@ -71,6 +71,7 @@ const idleQueue = (queue: string): QueueNow => ({
 
 /** A condition that needs an admin. */
 export type Attention =
+  | { readonly type: "no_node" }
   | { readonly type: "queue_without_node"; readonly queue: string; readonly waiting: number }
   | {
       readonly type: "node_silent" | "node_away" | "node_lost";
@@ -112,6 +113,7 @@ const silentAfterMs = 3_500;
 const lostWithinMs = 15 * 60_000;
 
 const order = [
+  "no_node",
   "queue_without_node",
   "node_away",
   "node_silent",
@@ -137,12 +139,20 @@ interface Seen extends Pick<Services, "config"> {
 function findAttention({ config, queues, nodes, faults, duties }: Seen): Attention[] {
   const ofProviders = faults.map((fault): Attention => ({ type: "provider_setup", ...fault }));
   const found = [
+    ...ofNone(config, nodes),
     ...queues.flatMap((queue) => ofQueue(queue, lateStartMs(config, queue.queue))),
     ...nodes.flatMap(ofNode),
     ...ofProviders,
     ...duties.flatMap(ofDuty),
   ];
   return found.toSorted((a, b) => order.indexOf(a.type) - order.indexOf(b.type));
+}
+
+/** Where no node is left and none is started by itself. */
+function ofNone({ queues }: Services["config"], nodes: readonly NodeFigures[]): Attention[] {
+  const isAny = nodes.some(({ state }) => state === "active" || state === "draining");
+  const isOnDemand = Object.values(queues).some(({ onDemand }) => onDemand !== undefined);
+  return isAny || isOnDemand ? [] : [{ type: "no_node" }];
 }
 
 /** Of a queue that is started on demand: where the start takes too long. */
