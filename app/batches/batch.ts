@@ -81,6 +81,8 @@ export function isCancelling(places: readonly BatchPlace[]): boolean {
 }
 
 const betweenMs = 1_000;
+/** What was read anew may be behind again. */
+const staleMs = 5_000;
 
 /** One batch, whose places change as the live stream tells of their jobs. Undefined until loaded. */
 export function useBatch(id: string | null) {
@@ -97,7 +99,11 @@ export function useBatch(id: string | null) {
     data !== undefined &&
     (hasSuccessor(data, live) || batch?.status !== data.status || isBehind(data, batch));
   useEffect(() => {
-    if (isStale && id !== null) void queries.invalidateQueries({ queryKey: keys.batch(id) });
+    if (!isStale || id === null) return;
+    const ask = () => void queries.invalidateQueries({ queryKey: keys.batch(id) });
+    ask();
+    const timer = setInterval(ask, staleMs);
+    return () => clearInterval(timer);
   }, [id, isStale, queries]);
   return { batch, error, retry: () => void refetch() };
 }

@@ -6,6 +6,7 @@ import {
   finalStatuses,
   schema,
   toPage,
+  type Tx,
   waitingStatuses,
 } from "../db/index.ts";
 import { type JobView, loadViews } from "../jobs/index.ts";
@@ -75,13 +76,17 @@ export interface BatchAddress {
 
 type Row = typeof batches.$inferSelect;
 
+interface Reader {
+  readonly db: Services["db"] | Tx;
+}
+
 type Tally = Omit<BatchCounts, "removed"> & { readonly batchId: string; readonly progress: number };
 
 /**
  * Jobs by where their place stands, and how much of the work is done. A place with a step to come waits, one that was
  * stopped has failed or was cancelled, whatever its job before made; `statusOf` in app/batches/batch.ts says the same.
  */
-async function readTallies({ db }: Services, ids: readonly string[]): Promise<Map<string, Tally>> {
+async function readTallies({ db }: Reader, ids: readonly string[]): Promise<Map<string, Tally>> {
   if (ids.length === 0) return new Map();
   const count = (...statuses: string[]) => sql`(count(*) filter (where status in ${statuses}))::int`;
   const rows = await db.execute<Tally & Record<string, unknown>>(sql`
@@ -183,7 +188,7 @@ export async function listBatches(
 }
 
 /** Throws `not_found`, also for a batch of another owner. */
-export async function findBatch({ db }: Services, { ownerId, id }: BatchAddress): Promise<Row> {
+export async function findBatch({ db }: Reader, { ownerId, id }: BatchAddress): Promise<Row> {
   const [row] = isId(id)
     ? await db
         .select()
@@ -209,18 +214,22 @@ export async function readPlan(services: Services, address: BatchAddress): Promi
   return { values, open: counts.waiting + counts.running };
 }
 
-/** A batch with its jobs in their order. Throws `not_found`. */
-export async function getBatch(services: Services, address: BatchAddress): Promise<BatchWithJobs> {
-  const row = await findBatch(services, address);
-  const [tallies, steps, places, views] = await Promise.all([
-    readTallies(services, [row.id]),
-    readSteps(services, row.id),
-    services.db.select().from(batchJobs).where(eq(batchJobs.batchId, row.id)),
-    loadViews(
-      services.db,
-      sql`jobs.id in (select ${batchJobs.jobId} from ${batchJobs} where ${batchJobs.batchId} = ${row.id})`,
-    ),
-  ]);
+/** A batch with its jobs in their order, all as of one moment: places go on to their next jobs meanwhile. Throws `not_found`. */
+export async function getBatch({ db }: Services, address: BatchAddress): Promise<BatchWithJobs> {
+  const { row, tallies, steps, places, views } = await db.transaction(async (tx) => {
+    await tx.execute(sql`set transaction isolation level repeatable read, read only`);
+    const row = await findBatch({ db: tx }, address);
+    return {
+      row,
+      tallies: await readTallies({ db: tx }, [row.id]),
+      steps: await readSteps({ db: tx }, row.id),
+      places: await tx.select().from(batchJobs).where(eq(batchJobs.batchId, row.id)),
+      views: await loadViews(
+        tx,
+        sql`jobs.id in (select ${batchJobs.jobId} from ${batchJobs} where ${batchJobs.batchId} = ${row.id})`,
+      ),
+    };
+  });
   const byId = new Map(views.map((view) => [view.id, view]));
   const byPosition = new Map(places.map(({ position, jobId }) => [position, byId.get(jobId) ?? null]));
   return {
@@ -234,7 +243,7 @@ export async function getBatch(services: Services, address: BatchAddress): Promi
   };
 }
 
-async function readSteps({ db }: Services, batchId: string): Promise<Map<number, BatchPlaceSteps>> {
+async function readSteps({ db }: Reader, batchId: string): Promise<Map<number, BatchPlaceSteps>> {
   const rows = await db
     .select()
     .from(batchSteps)

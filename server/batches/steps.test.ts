@@ -763,3 +763,38 @@ test("S1 of the batches of a revoked key nothing more is begun, until the owner 
   await stopStepsOfKey(services, { userId, id: live });
   expect(await open(kept.id)).toMatchObject({ jobs: [{}, { steps: stopped }] });
 });
+
+test("a batch is read as of one moment, while its places go on to their next jobs", async () => {
+  const { db } = scene.services;
+  const { id, jobIds } = await sendDue(3);
+  await beginSteps(scene.services);
+  const next = await db.select().from(schema.batchJobs).where(eq(schema.batchJobs.batchId, id));
+  const nameOf = new Map<string | undefined, string>([
+    ...jobIds.map((jobId) => [jobId, "first"] as const),
+    ...next.map(({ jobId }) => [jobId, "next"] as const),
+  ]);
+  const isOfBatch = sql`batch_id = ${id}`;
+  let isOver = false;
+  /** Back to the first jobs and on again, as one change each. */
+  const move = (async () => {
+    for (let at = 0; !isOver; at += 1)
+      await db.transaction(async (tx) => {
+        const isBack = at % 2 === 0;
+        for (const { position, jobId } of next)
+          await tx.execute(sql`update batch_jobs set job_id = ${isBack ? (jobIds[position] ?? "") : jobId}
+            where ${isOfBatch} and position = ${position}`);
+        await tx.execute(
+          sql`update batch_steps set begun_at = ${isBack ? null : sql`now()`} where ${isOfBatch}`,
+        );
+      });
+  })();
+  const seen = new Set<string>();
+  for (let count = 0; count < 300; count += 1) {
+    const batch = await getBatch(scene.services, address(id));
+    for (const { job, steps } of batch.jobs)
+      seen.add(`${nameOf.get(job?.id) ?? "no"} job, ${steps?.begun} begun, ${batch.counts.waiting} wait`);
+  }
+  isOver = true;
+  await move;
+  expect([...seen].toSorted()).toEqual(["first job, 0 begun, 3 wait", "next job, 1 begun, 3 wait"]);
+});
