@@ -97,7 +97,16 @@ describe("expire guests", () => {
     const seen = { beganAt: daysAgo(60), seenAt: daysAgo(40), missedMs: 0 };
     await services.db.insert(schema.clockStretches).values(seen);
     expect(await expireGuests(services)).toEqual([]);
+    const ofGuest = eq(sessions.userId, guest.userId);
+    await services.db
+      .update(sessions)
+      .set({ expiresAt: daysAgo(10) })
+      .where(ofGuest);
+    await pruneSignIns(services);
+    expect(await services.db.$count(sessions, ofGuest)).toBe(1);
     await services.db.update(schema.clockStretches).set({ seenAt: daysAgo(0) });
+    await pruneSignIns(services);
+    expect(await services.db.$count(sessions, ofGuest)).toBe(0);
     expect(await expireGuests(services)).toEqual([guest.userId]);
     await services.db.delete(schema.clockStretches);
   });

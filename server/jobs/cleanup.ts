@@ -4,6 +4,7 @@ import {
   deleteInBatches,
   duration,
   finalStatuses,
+  missedSince,
   openStatuses,
   schema,
   surelyAgo,
@@ -201,8 +202,11 @@ const clockErrorMs = 600_000;
 /** Removes expired sessions, links to a new password and verifications, and sign-in counters that no limit reads any more. */
 export async function pruneSignIns({ db }: Pick<Services, "db">): Promise<void> {
   const { passwordResets, rateLimits, sessions, verifications } = schema;
-  for (const table of [sessions, passwordResets, verifications])
+  for (const table of [passwordResets, verifications])
     await deleteInBatches(db, table, sql`${table.expiresAt} < now()`);
+  // A guest has no other way back.
+  const isOver = sql`${sessions.expiresAt} < now() - ${missedSince(sessions.updatedAt)}`;
+  await deleteInBatches(db, sessions, isOver);
   const nowMs = sql`(extract(epoch from now()) * 1000)::bigint`;
   const kept = sql`between ${nowMs} - ${limitsKeptMs}::bigint and ${nowMs} + ${clockErrorMs}::bigint`;
   await deleteInBatches(db, rateLimits, sql`${rateLimits.lastRequest} not ${kept}`);
