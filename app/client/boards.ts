@@ -1,6 +1,7 @@
 "use client";
 import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { termOf } from "@atelier/server/search-query";
+import { failureOf } from "../ui/failures.ts";
 import { api } from "./api.ts";
 import { byCursor, keys, viewerTimezone } from "./queries.ts";
 
@@ -37,18 +38,29 @@ export function useSavedCounts(boards: readonly Board[] | undefined): ReadonlyMa
 
 const noImages: readonly string[] = [];
 
+/** Others share boards, put pictures there and end the sharing while the page is open. */
+const sharedMs = 15_000;
+const openMs = 5_000;
+const isGone = ({ error }: { readonly error: Error | null }) =>
+  error !== null && failureOf(error).code === "not_found";
+
 /** The boards that others share with the user, each with how many of these pictures it holds; undefined until loaded. */
 export function useSharedBoards(imageIds = noImages) {
   const { data } = useQuery({
     queryKey: keys.sharedBoards(imageIds),
     queryFn: () => api.boards.shared.query(imageIds.length === 0 ? {} : { imageIds: [...imageIds] }),
+    refetchInterval: sharedMs,
   });
   return data?.items;
 }
 
 /** An own board or one that is shared with the user. */
 export function useOpenBoard(id: string) {
-  return useQuery({ queryKey: keys.openBoard(id), queryFn: () => api.boards.open.query({ id }) });
+  return useQuery({
+    queryKey: keys.openBoard(id),
+    queryFn: () => api.boards.open.query({ id }),
+    refetchInterval: ({ state }) => !isGone(state) && openMs,
+  });
 }
 
 /** Its pictures with those of the others, page by page. */
@@ -57,6 +69,7 @@ export function useBoardPictures(id: string) {
     queryKey: keys.boardPictures(id),
     queryFn: ({ pageParam }) => api.boards.pictures.query({ id, cursor: pageParam ?? undefined }),
     ...byCursor,
+    refetchInterval: ({ state }) => (state.data?.pages.length ?? 0) <= 1 && !isGone(state) && openMs,
   });
 }
 

@@ -247,7 +247,7 @@ test.describe("shared", () => {
     expect(await findBarriers(other)).toEqual([]);
     await other.keyboard.press("Escape");
 
-    await page.reload();
+    // Both pages are open, and neither is loaded again.
     await expect(pictures.getByRole("listitem")).toHaveCount(2);
     expect(await findBarriers(page)).toEqual([]);
     await page.getByRole("button", { name: "Share", exact: true }).click();
@@ -255,7 +255,6 @@ test.describe("shared", () => {
     await expect(dialog.getByText("Nobody sees this board but you.")).toBeVisible();
     await page.keyboard.press("Escape");
     await expect(pictures.getByRole("listitem")).toHaveCount(1);
-    await other.reload();
     await expect(other.getByText("It does not exist, or it was deleted.")).toBeVisible();
     await context.close();
   });
