@@ -12,6 +12,11 @@ test("@all a picture of another program fills Create, and what differs here is s
   page,
 }, testInfo) => {
   await beGuest(page);
+  const listed = Promise.withResolvers<void>();
+  await page.route(/workflows\.listed/, async (route) => {
+    await listed.promise;
+    await route.continue();
+  });
   await page.goto("/create");
   const file = testInfo.outputPath("fox.png");
   await writeFile(file, await pngWithTexts({ parameters: carriedExamples.a1111 }));
@@ -19,9 +24,12 @@ test("@all a picture of another program fills Create, and what differs here is s
   const dialog = page.getByRole("dialog", { name: "Settings of this picture" });
   await expect(dialog.getByText("a red fox, in snow,")).toBeVisible();
   await expect(dialog.getByText("A1111 or a program that writes as it does")).toBeVisible();
+  const use = dialog.getByRole("button", { name: "Use these settings" });
+  await expect(use).toBeDisabled();
+  listed.resolve();
   await expect(dialog.getByText("goes without this LoRA: fur_detail")).toBeVisible();
   expect(await findBarriers(page)).toEqual([]);
-  await dialog.getByRole("button", { name: "Use these settings" }).click();
+  await use.click();
   await expect(dialog).toBeHidden();
   await expect(page.getByRole("textbox", { name: "Prompt", exact: true })).toHaveValue(
     /^a red fox, in snow,/,

@@ -73,6 +73,22 @@ function useFacts({ source, ...found }: FoundSettings): readonly Fact[] {
   return facts.flatMap(([name, value]): readonly Fact[] => (value === null ? [] : [[name, String(value)]]));
 }
 
+/** What the form would get; `isRead` once it is known what servers list. */
+function useFilling(found: FoundSettings) {
+  const offered = useWorkflows("text_to_image");
+  const styles = usePresets("style").map(({ name }) => name);
+  const here = { workflows: offered ?? [], chosenName: createForm.get().workflow, styles };
+  // A workflow that takes any checkpoint may have the model; what servers list follows from the one that is used.
+  const taking = offered?.find(({ params }) => params.checkpoint !== undefined)?.name ?? null;
+  const asked = found.model === null ? null : taking;
+  const ofTaking = { [taking ?? ""]: useListed(asked) };
+  const used = fillingOf(found, { ...here, listed: ofTaking }).job.workflow;
+  const listed = { ...ofTaking, [used ?? ""]: useListed(used) };
+  // Before, what servers have would be told as lacking, and left out.
+  const isRead = offered !== undefined && [asked, used].every((name) => !name || listed[name] !== undefined);
+  return { ...fillingOf(found, { ...here, listed }), offered, isRead };
+}
+
 interface PanelProps {
   readonly found: FoundSettings;
   readonly onUsed: () => void;
@@ -82,19 +98,9 @@ interface PanelProps {
 
 function Panel({ found, onUsed, onKeep }: PanelProps) {
   const t = useTranslations("carried");
-  const offered = useWorkflows("text_to_image");
+  const { job, title, lacks, offered, isRead } = useFilling(found);
   const fill = useFillForm(offered);
   const facts = useFacts(found);
-  const styles = usePresets("style").map(({ name }) => name);
-  const here = { workflows: offered ?? [], chosenName: createForm.get().workflow, styles };
-  // A workflow that takes any checkpoint may have the model; what servers list follows from the one that is used.
-  const taking = offered?.find(({ params }) => params.checkpoint !== undefined)?.name ?? null;
-  const ofTaking = { [taking ?? ""]: useListed(found.model === null ? null : taking) };
-  const used = fillingOf(found, { ...here, listed: ofTaking }).job.workflow;
-  const { job, title, lacks } = fillingOf(found, {
-    ...here,
-    listed: { ...ofTaking, [used ?? ""]: useListed(used) },
-  });
   const lackText = useLackText(title);
   return (
     <div className="flex flex-col gap-4">
@@ -105,7 +111,7 @@ function Panel({ found, onUsed, onKeep }: PanelProps) {
         </p>
       )}
       <Facts rows={facts} />
-      {offered === undefined || lacks.length === 0 ? null : (
+      {!isRead || lacks.length === 0 ? null : (
         <section aria-label={t("differs")}>
           <h3 className="mb-1 text-xs font-medium">{t("differs")}</h3>
           <ul className="flex list-disc flex-col gap-1 ps-4 text-xs break-words text-quiet">
@@ -119,7 +125,7 @@ function Panel({ found, onUsed, onKeep }: PanelProps) {
         {onKeep === null ? null : <Button onClick={onKeep}>{t("keep")}</Button>}
         <Button
           look="primary"
-          disabled={offered === undefined}
+          disabled={!isRead}
           onClick={() => {
             fill(job);
             onUsed();
