@@ -25,9 +25,9 @@ test("of a server where nothing answers the line says what to do, of another its
     { ...able, reason: "The server refused (401).", said: "key is missing" },
   ]);
   expect(lines.map(({ message }) => message)).toEqual([
-    "The server cannot be reached; start it, or correct COMFYUI_URLS",
-    "The server cannot be reached; start it, or correct IOPAINT_URLS",
-    "The server refused (401)",
+    "The server cannot be reached. Start it, or correct COMFYUI_URLS.",
+    "The server cannot be reached. Start it, or correct IOPAINT_URLS.",
+    "The server refused (401).",
   ]);
 });
 

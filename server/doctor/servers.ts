@@ -44,8 +44,10 @@ export function judgeServers(servers: readonly SeenServer[]): CheckResult[] {
 function judgeServer(name: string, server: SeenServer): CheckResult {
   if (server.reason !== null) {
     // Who answers is there: its own words say what it wants.
-    const advice = server.said === "" ? `; start it, or correct ${addresses[server.engine]}` : "";
-    const message = `${server.reason.replace(/\.$/, "")}${advice}`;
+    const message =
+      server.said === ""
+        ? `${server.reason} Start it, or correct ${addresses[server.engine]}.`
+        : server.reason;
     return { ...failed(name, message), said: server.said, noAnswer: server.noAnswer };
   }
   const about = [server.version, server.device].filter(Boolean).join(", ");
