@@ -36,17 +36,20 @@ type ToResponse = (error: AppError) => Response;
 
 /**
  * Answers what no route of an app takes: 404 for an unknown address, else as `answerMethod`; `shapeOf` gives how errors of an
- * address are shown.
+ * address are shown, `unknown` what is said of an unknown one.
  */
 export function answerUnrouted(
   app: Hono,
   shapeOf: (path: string) => ToResponse = () => problemResponse,
+  unknown?: string,
 ): void {
   app.notFound(({ req }) => {
     const toResponse = shapeOf(req.path);
     const allowed = routedMethods(app, req.path);
     const isUnknown = allowed.length === 0 || allowed.includes(req.method);
-    return isUnknown ? toResponse(new AppError("not_found")) : answerMethod(req.raw, allowed, toResponse);
+    return isUnknown
+      ? toResponse(new AppError("not_found", unknown))
+      : answerMethod(req.raw, allowed, toResponse);
   });
 }
 

@@ -54,6 +54,7 @@ describe("problems", () => {
     expect(await problemOf(response)).toMatchObject({
       code: "not_found",
       title: "Not Found",
+      detail: expect.stringMatching(/\/api\/v1\/openapi\.json lists what there is/),
       type: "about:blank",
     });
   });

@@ -62,6 +62,8 @@ export const httpRoutes: readonly HttpRoute[] = [
 
 const httpBasePath = "/api/v1";
 
+const unknownAddress = `There is nothing here under that address. ${httpBasePath}/openapi.json lists what there is; ids are UUIDs.`;
+
 const appOf = keptBy(createHttpApp);
 
 /** Answers a request below /api/v1 with the one app of these services. */
@@ -80,7 +82,7 @@ export function createHttpApp(services: Services): Hono {
     logFailure(services, appError);
     return problemResponse(appError);
   });
-  answerUnrouted(app);
+  answerUnrouted(app, undefined, unknownAddress);
   const installation = { limits: services.config.limits, origin: originOf(services.env) };
   app.get("/openapi.json", (context) => context.json(openApiDocument(httpRoutes, installation)));
   mountDocs(app);
