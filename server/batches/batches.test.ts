@@ -276,9 +276,9 @@ test("axes take the longest prompts of a list, and no more text than places have
 });
 
 test.each([
-  ["more jobs than there may be", { jobs: Array.from({ length: 201 }, () => ({})) }, /200 items[^]*at jobs/],
-  ["no axis", { base: {}, axes: [] }, /at axes/],
-  ["neither form", { title: "a list" }, /at jobs/],
+  ["more jobs than there may be", { jobs: Array.from({ length: 201 }, () => ({})) }, /^jobs: [^]*200 items/],
+  ["no axis", { base: {}, axes: [] }, /^axes: [^]*1 items/],
+  ["neither form", { title: "a list" }, /^jobs: is missing/],
   ["both forms", { jobs: [{}], base: {}, axes: [{ param: "seed", values: [1] }] }, /"jobs"/],
 ])("a batch of %s is told what is wrong in the form that was meant", (_name, input, told) => {
   expect(() => parseBatch(input)).toThrow(
