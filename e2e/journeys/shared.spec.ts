@@ -104,7 +104,9 @@ test("A5 @all @phone what was shared outlasts a session that ended, and not a si
   await expect(page.getByRole("heading", { name: "Nothing was shared" })).toBeVisible();
 });
 
-test("A5 @phone the studio can be put on a home screen, in the language of the browser", async ({ page }) => {
+test("@all A5 @phone the studio can be put on a home screen, in the language of the browser", async ({
+  page,
+}) => {
   await page.goto("/sign-in");
   const browser = await page.context().newCDPSession(page);
   const { url, errors } = await browser.send("Page.getAppManifest");

@@ -1,3 +1,4 @@
+// @module-tag all
 import { resolveCaller } from "@atelier/server/accounts";
 import { ask, readConversation, readClientQuestion } from "@atelier/server/assistant";
 import { expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag all
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cancel } from "@atelier/server/jobs";

@@ -1,3 +1,4 @@
+// @module-tag all
 import { schema } from "@atelier/server/db";
 import { and, eq, isNull } from "drizzle-orm";
 import { afterAll, beforeAll, expect, test } from "vitest";

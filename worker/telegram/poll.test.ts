@@ -1,3 +1,4 @@
+// @module-tag all
 import { inAll } from "@atelier/testing/cases";
 import { sql } from "drizzle-orm";
 import { expect, onTestFinished, test } from "vitest";

@@ -1,3 +1,4 @@
+// @module-tag all
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { grownBy, readSample, withTextBombs } from "@atelier/testing/pictures";

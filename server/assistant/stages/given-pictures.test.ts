@@ -1,3 +1,4 @@
+// @module-tag all
 import { addNode } from "@atelier/testing/jobs";
 import {
   describeByColour,

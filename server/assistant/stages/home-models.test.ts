@@ -1,3 +1,4 @@
+// @module-tag all
 import { inAll } from "@atelier/testing/cases";
 import { startLlm, type LlmReply, type LlmRequest, textOf } from "@atelier/testing/llm";
 import { createTestServices, type TestServices } from "@atelier/testing/services";

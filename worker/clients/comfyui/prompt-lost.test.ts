@@ -1,3 +1,4 @@
+// @module-tag all
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ComfySimulator } from "@atelier/testing/comfyui";
 import { inAll } from "@atelier/testing/cases";
