@@ -17,13 +17,17 @@ export const fromNow = (ms: number): SQL =>
 /** Workers look at the clock each half minute; what they did not see for longer has passed without them, or never. */
 export const unseenMs = 300_000;
 
+/** The longest of the pauses that ended after a time; `most`: as much as may count of one, by its end. */
+const longestPause = (at: SQLWrapper, most: (end: SQL) => SQL): SQL => sql`(select greatest(interval '0',
+  max(least(${duration(sql`missed_ms`)}, ${most(sql`began_at`)})) filter (where began_at > ${at}),
+  case when max(seen_at) < clock_timestamp() - ${duration(unseenMs)}
+    then least(clock_timestamp() - max(seen_at), ${most(sql`clock_timestamp()`)}) end) from ${clockStretches})`;
+
 /** SQL: the longest time since then that no worker saw pass, as an interval: none ran, or the clock was set ahead. */
-export const missedSince = (at: SQLWrapper): SQL => sql`(select greatest(interval '0',
-  ${duration(sql`max(missed_ms) filter (where began_at > ${at})`)},
-  case when max(seen_at) < clock_timestamp() - ${duration(unseenMs)} then clock_timestamp() - max(seen_at) end) from ${clockStretches})`;
+export const missedSince = (at: SQLWrapper): SQL => longestPause(at, (end) => sql`${end} - (${at})`);
 
 /** SQL: as `ago`, for what cannot be undone: a clock that is set ahead makes nothing older. */
 export const surelyAgo = (ms: number | SQL): SQL => {
   const then = sql`(now() - ${duration(ms)})`;
-  return sql`(${then} - ${missedSince(then)})`;
+  return sql`(${then} - ${longestPause(then, () => sql`null`)})`;
 };

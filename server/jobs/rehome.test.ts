@@ -92,7 +92,7 @@ describe("what has waited stays in the own line", () => {
     const id = await addWaiting({}, { forS: 1_800 });
     await scene.services.db
       .insert(clockStretches)
-      .values({ beganAt: ago(20), seenAt: ago(0), missedMs: 1_795_000 });
+      .values({ beganAt: ago(0), seenAt: ago(0), missedMs: 1_795_000 });
     expect(await swept(id)).toBe(home);
     await scene.services.db.update(clockStretches).set({ missedMs: 600_000 });
     expect(await swept(id)).toBe("cloud on cloud");

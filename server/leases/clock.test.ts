@@ -41,17 +41,19 @@ test("what no worker saw pass is missed from that moment on, by what was before 
   await setClock(40);
   // Nobody has looked yet.
   expect(await missed(41)).toBe(40);
+  // What began since misses nothing of it.
+  expect(await missed(0)).toBe(0);
   await watchClock(services);
   await watchClock(services);
   expect(await missed(41)).toBe(40);
   await setClock(2);
   await watchClock(services);
   expect(await services.db.$count(clockStretches)).toBe(2);
-  expect([await missed(43), await missed(1), await missed(0)]).toEqual([40, 2, 0]);
+  expect([await missed(43), await missed(2), await missed(1), await missed(0)]).toEqual([40, 2, 1, 0]);
   // A longer one stands for those before it.
   await setClock(60);
   await watchClock(services);
-  expect([await missed(100), await missed(1)]).toEqual([60, 60]);
+  expect([await missed(100), await missed(60), await missed(1)]).toEqual([60, 60, 1]);
   expect(await services.db.$count(clockStretches)).toBe(1);
 });
 
@@ -164,4 +166,44 @@ test("what waits goes on at once, or after its pause, when the clock is set back
   await watchClock({ ...services, log });
   expect(await ahead("jobs", "not_before")).toEqual([0.5]);
   expect(lines).toHaveLength(1);
+});
+
+test("a deadline is moved once, also where a clock that was set back is looked at again after a failure", async () => {
+  const { services } = opened;
+  const { db } = services;
+  const owner = await addOwner(services);
+  const jobId = await insertJob(services, { owner });
+  await db
+    .update(jobs)
+    .set({ notBefore: at(9.5) })
+    .where(eq(jobs.id, jobId));
+  const id = newId();
+  await db.insert(providerAttempts).values({
+    id,
+    ownerId: owner.userId,
+    jobId,
+    provider: "google",
+    keyId: "k",
+    model: "m",
+    endpoint: "e",
+    token: newId(),
+    state: "accepted",
+    createdAt: at(9),
+    acceptedAt: at(9),
+    nextPollAt: at(9),
+    deadlineAt: at(10),
+  });
+  await watchClock(services);
+  await db.update(clockStretches).set({ seenAt: at(9) });
+  await db.execute(
+    sql`alter table jobs add constraint unmoved check (not_before > now() + interval '5 hours') not valid`,
+  );
+  await expect(watchClock(services)).rejects.toThrow("Failed query");
+  await db.execute(sql`alter table jobs drop constraint unmoved`);
+  await watchClock(services);
+  const rows = await db.execute(sql`
+    select round(extract(epoch from deadline_at - clock_timestamp()) / 360)::int / 10.0::float8 as deadline,
+      round(extract(epoch from created_at - clock_timestamp()) / 360)::int / 10.0::float8 as begun
+    from provider_attempts where id = ${id}`);
+  expect([...rows]).toEqual([{ deadline: 1, begun: 0 }]);
 });

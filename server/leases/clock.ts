@@ -23,14 +23,7 @@ const awaited: readonly [PgTable, ...AnyColumn[]][] = [
   [serverLeases, serverLeases.freeAt, serverLeases.takenAt],
   [resultHolds, resultHolds.heldUntil],
   [deliveries, deliveries.nextAttemptAt, deliveries.deliveringAt],
-  [
-    providerAttempts,
-    providerAttempts.createdAt,
-    providerAttempts.acceptedAt,
-    providerAttempts.nextPollAt,
-    providerAttempts.finishUntil,
-    providerAttempts.endedAt,
-  ],
+  [providerAttempts, providerAttempts.nextPollAt, providerAttempts.finishUntil, providerAttempts.endedAt],
   [telegramBots, telegramBots.leaseUntil],
   [telegramJobs, telegramJobs.notBefore],
   [telegramRequests, telegramRequests.asksAt],
@@ -64,10 +57,14 @@ async function begin(db: Db, missedMs: number): Promise<void> {
   });
 }
 
-/** The stretches come last: broken off, all is done again, and what was moved lies no longer ahead. */
+/** The stretches come last: broken off, all is looked at again, and a pause may then end early. */
 async function moveBack(db: Db, back: SQL): Promise<void> {
-  // A deadline lies ahead by nature; that of a run that began later was written before.
-  await db.execute(sql`update ${providerAttempts} set deadline_at = deadline_at - ${back}
+  const { createdAt, acceptedAt } = providerAttempts;
+  const moved = (at: AnyColumn) =>
+    sql`case when ${at} > clock_timestamp() then ${at} - ${back} else ${at} end`;
+  // A deadline lies ahead by nature; that of a run that began later was written before, and moves with it: twice would give it up.
+  await db.execute(sql`update ${providerAttempts} set deadline_at = deadline_at - ${back},
+    created_at = ${moved(createdAt)}, accepted_at = ${moved(acceptedAt)}
     where greatest(created_at, accepted_at) > clock_timestamp()`);
   for (const [table, ...columns] of awaited)
     for (const { name } of columns) {
