@@ -100,9 +100,11 @@ export function useBatch(id: string | null) {
     (hasSuccessor(data, live) || batch?.status !== data.status || isBehind(data, batch));
   useEffect(() => {
     if (!isStale || id === null) return;
-    const ask = () => void queries.invalidateQueries({ queryKey: keys.batch(id) });
-    ask();
-    const timer = setInterval(ask, staleMs);
+    const queryKey = keys.batch(id);
+    void queries.invalidateQueries({ queryKey });
+    // One that is still on its way is not asked for again.
+    const askAgain = () => void queries.invalidateQueries({ queryKey }, { cancelRefetch: false });
+    const timer = setInterval(askAgain, staleMs);
     return () => clearInterval(timer);
   }, [id, isStale, queries]);
   return { batch, error, retry: () => void refetch() };
